@@ -1,0 +1,1 @@
+"""easeml: the Python side. The trainer lives in `easeml.trainer`."""
