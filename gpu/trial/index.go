@@ -1,0 +1,148 @@
+package trial
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// Names of the parts, as the Arrow files have them.
+const (
+	Train      = "train"
+	Validation = "validation"
+	Test       = "test"
+)
+
+// IndexRow is one accepted example of an ingest (index.arrow).
+type IndexRow struct {
+	Number      int64  // the task's number of the example, for ever
+	ExampleHash string // SHA-256 in hex over all fields
+	InputHash   string // the same without outputs
+	Label       string // the answer as text; empty when it is not a label or number
+	Part        string
+	Source      string // the source's name
+	Row         int64  // as the source's own program shows it; -1 = none
+}
+
+// ReadIndex reads an ingest's index.arrow. The order is the file's.
+func ReadIndex(path string) ([]IndexRow, error) {
+	var rows []IndexRow
+	err := eachBatch(path, func(b batch) error {
+		var c columns
+		number, row := c.ints(b, "number"), c.ints(b, "row")
+		example, input, label := c.texts(b, "example_hash"), c.texts(b, "input_hash"), c.texts(b, "label")
+		part, source := c.texts(b, "part"), c.texts(b, "source")
+		if c.err != nil {
+			return c.err
+		}
+		for i := range number {
+			rows = append(rows, IndexRow{Number: number[i], ExampleHash: example[i], InputHash: input[i], Label: label[i],
+				Part: part[i], Source: source[i], Row: row[i]})
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// Reject is one row of a source that was not taken (rejects.arrow).
+type Reject struct {
+	Source string
+	Row    int64 // -1 = none
+	Line   int64 // of a text file; -1 = none
+	Column string
+	Value  string
+	Reason string
+	Remedy string
+}
+
+// ReadRejects reads an ingest's rejects.arrow.
+func ReadRejects(path string) ([]Reject, error) {
+	var rows []Reject
+	err := eachBatch(path, func(b batch) error {
+		var c columns
+		row, line := c.ints(b, "row"), c.ints(b, "line")
+		source, column, value := c.texts(b, "source"), c.texts(b, "column"), c.texts(b, "value")
+		reason, remedy := c.texts(b, "reason"), c.texts(b, "remedy")
+		if c.err != nil {
+			return c.err
+		}
+		for i := range row {
+			rows = append(rows, Reject{Source: source[i], Row: row[i], Line: line[i], Column: column[i], Value: value[i],
+				Reason: reason[i], Remedy: remedy[i]})
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// KnownRow is an example that the task has already; an ingest finds repeated ones by it and keeps parts together.
+type KnownRow struct {
+	Number      int64
+	ExampleHash string
+	InputHash   string
+	Label       string
+	Part        string
+	On          bool
+}
+
+// WriteKnown writes the file that ingest.json's known names: number, example_hash, input_hash, label, part, on.
+func WriteKnown(path string, rows []KnownRow) error {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "number", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "example_hash", Type: arrow.BinaryTypes.String},
+		{Name: "input_hash", Type: arrow.BinaryTypes.String},
+		{Name: "label", Type: arrow.BinaryTypes.String},
+		{Name: "part", Type: arrow.BinaryTypes.String},
+		{Name: "on", Type: arrow.FixedWidthTypes.Boolean},
+	}, nil)
+	return writeTable(path, schema, func(b *array.RecordBuilder) {
+		for _, r := range rows {
+			b.Field(0).(*array.Int64Builder).Append(r.Number)
+			for k, s := range []string{r.ExampleHash, r.InputHash, r.Label, r.Part} {
+				b.Field(1 + k).(*array.StringBuilder).Append(s)
+			}
+			b.Field(5).(*array.BooleanBuilder).Append(r.On)
+		}
+	})
+}
+
+// DataRow is one example of a dataset version.
+type DataRow struct {
+	Number int64
+	Part   string
+	On     bool
+}
+
+// WriteDataIndex writes the index.arrow of a data folder: number, part, on.
+func WriteDataIndex(path string, rows []DataRow) error {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "number", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "part", Type: arrow.BinaryTypes.String},
+		{Name: "on", Type: arrow.FixedWidthTypes.Boolean},
+	}, nil)
+	return writeTable(path, schema, func(b *array.RecordBuilder) {
+		for _, r := range rows {
+			b.Field(0).(*array.Int64Builder).Append(r.Number)
+			b.Field(1).(*array.StringBuilder).Append(r.Part)
+			b.Field(2).(*array.BooleanBuilder).Append(r.On)
+		}
+	})
+}
+
+// columns collects the first error of several reads.
+type columns struct{ err error }
+
+func (c *columns) ints(b batch, name string) []int64 {
+	out, err := b.ints(name, -1)
+	if c.err == nil {
+		c.err = err
+	}
+	return out
+}
+
+func (c *columns) texts(b batch, name string) []string {
+	out, err := b.texts(name)
+	if c.err == nil {
+		c.err = err
+	}
+	return out
+}

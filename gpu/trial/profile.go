@@ -1,0 +1,49 @@
+package trial
+
+import "encoding/json"
+
+// Profile is profile.json: what an ingest read, accepted and noticed.
+type Profile struct {
+	Format       int              `json:"format"`
+	Target       *Target          `json:"target"`
+	Examples     Counts           `json:"examples"`
+	Classes      map[string]int64 `json:"classes"`
+	Parts        Parts            `json:"parts"`
+	Protocol     Protocol         `json:"protocol"`
+	Features     int64            `json:"features"`
+	Rows         int64            `json:"rows"`
+	ReadAs       json.RawMessage  `json:"read_as"` // sentences or objects: how each source was understood
+	Fields       json.RawMessage  `json:"fields"`
+	DynamicRange json.RawMessage  `json:"dynamic_range"`
+	Metric       MetricChoice     `json:"metric"`
+	Warnings     []Warning        `json:"warnings"`
+	Guess        Guess            `json:"guess"`
+}
+
+// Counts of a feed's examples.
+type Counts struct {
+	Read     int64 `json:"read"`
+	Accepted int64 `json:"accepted"`
+	Known    int64 `json:"known"` // were there already
+	Rejected int64 `json:"rejected"`
+}
+
+// MetricChoice is the default metric and why it was chosen.
+type MetricChoice struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// Warning is something to know before trusting a number.
+type Warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Column  string `json:"column"`
+	Fix     string `json:"fix"` // a clause to type
+}
+
+// Guess is the reference line: what always answering the same would reach.
+type Guess struct {
+	Text    string `json:"text"`
+	Quality Number `json:"quality"`
+}
