@@ -1,0 +1,436 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Parse reads a text that is one program and nothing else. The error is an *Error.
+func Parse(text string) (Program, error) {
+	runes := []rune(text)
+	source, err := ParseAt(runes, 0)
+	if err != nil {
+		return Program{}, err
+	}
+	if t := scan(runes, source.End); t.kind != tokenEnd {
+		p := parser{text: runes}
+		return Program{}, p.errorAt(t, "the program has ended, but the text goes on", "")
+	}
+	return source.Program, nil
+}
+
+// Source is a program together with its place in a text.
+type Source struct {
+	Program    Program
+	Start, End int // code points of the text
+	Marks      []Mark
+}
+
+// Mark says what a token of a program is.
+type Mark struct {
+	Start, End int
+	Kind       MarkKind
+	Side       Side // "" before the first side
+	Field      int  // index of the field, -1 outside of fields
+}
+
+// MarkKind is what a token of a program can be, apart from punctuation.
+type MarkKind string
+
+// The kinds of marks.
+const (
+	MarkWord    MarkKind = "word" // input, output, Tensor, Class
+	MarkField   MarkKind = "field"
+	MarkSize    MarkKind = "size"
+	MarkLabel   MarkKind = "label"
+	MarkPointer MarkKind = "pointer"
+)
+
+// ParseAt reads the program that starts at text[at], leading blanks skipped, and
+// leaves what follows it alone. The error is an *Error whose places are those of
+// text; marks are given as far as the program was read.
+func ParseAt(text []rune, at int) (source Source, err error) {
+	p := &parser{text: text}
+	defer func() {
+		source.Marks = p.marks
+		switch fail := recover().(type) {
+		case nil:
+		case *Error:
+			err = fail
+		default:
+			panic(fail)
+		}
+	}()
+	p.next(at)
+	source.Start = p.tok.start
+	source.Program = p.program()
+	source.End = p.last.end
+	return source, nil
+}
+
+// parser is a recursive descent with one token of look-ahead. It leaves by
+// panicking with an *Error, which ParseAt turns into a result.
+type parser struct {
+	text     []rune
+	tok      token    // the look-ahead
+	last     token    // the token taken before it
+	start    int      // where the program starts
+	expected []string // what was asked for at tok, without success
+	marks    []Mark
+	side     Side
+	field    int
+}
+
+func (p *parser) next(at int) {
+	p.last, p.tok, p.expected = p.tok, scan(p.text, at), p.expected[:0]
+}
+
+func (p *parser) take() token {
+	t := p.tok
+	p.next(t.end)
+	return t
+}
+
+func (p *parser) mark(kind MarkKind, t token) {
+	p.marks = append(p.marks, Mark{t.start, t.end, kind, p.side, p.field})
+}
+
+// is notes that a literal token may stand here and tells whether it does.
+func (p *parser) is(text string) bool {
+	if !slices.Contains(p.expected, text) {
+		p.expected = append(p.expected, text)
+	}
+	return p.tok.text == text && (p.tok.kind == tokenMark || p.tok.kind == tokenAtom)
+}
+
+func (p *parser) accept(text string) bool {
+	ok := p.is(text)
+	if ok {
+		if p.tok.kind == tokenAtom {
+			p.mark(MarkWord, p.tok)
+		}
+		p.take()
+	}
+	return ok
+}
+
+func (p *parser) expect(text string) {
+	if !p.accept(text) {
+		p.unexpected()
+	}
+}
+
+// may notes a token that isn't literal: FIELD, INT or STRING.
+func (p *parser) may(what string, holds bool) bool {
+	if !slices.Contains(p.expected, what) {
+		p.expected = append(p.expected, what)
+	}
+	return holds
+}
+
+func (p *parser) program() Program {
+	p.start, p.field = p.tok.start, -1
+	var out Program
+	p.expect("{")
+	p.side = Input
+	p.expect("input")
+	p.colon()
+	out.Input = p.typ(Input)
+	p.expect(",")
+	p.side = Output
+	p.expect("output")
+	p.colon()
+	at := len(p.marks)
+	first := p.tok
+	out.Output = p.typ(Output)
+	if i, bad := checkSides(out); bad != nil {
+		p.fail(p.fieldToken(at, i, first), bad)
+	}
+	p.accept(",")
+	p.expect("}")
+	if p.last.end-p.start > MaxText {
+		p.fail(p.last, faultf("", "a program has at most %d characters", MaxText))
+	}
+	return out
+}
+
+func (p *parser) colon() {
+	if p.is("::") && p.last.kind == tokenAtom {
+		panic(p.errorAt(p.tok, "`"+p.last.text+"` is followed by one `:`", "`::` joins a field and its type."))
+	}
+	p.expected = p.expected[:0]
+	p.expect(":")
+}
+
+func (p *parser) typ(side Side) Type {
+	var t Type
+	at, first := len(p.marks), p.tok
+	p.expect("{")
+	p.expect("[")
+	for {
+		start := p.tok
+		p.field = len(t.Fields)
+		f := p.oneField()
+		if bad := checkField(f); bad != nil {
+			p.failSpan(start.start, p.last.end, bad)
+		}
+		t.Fields = append(t.Fields, f)
+		if len(t.Fields) > MaxFields {
+			break // checkType says so
+		}
+		if p.is("]") {
+			break
+		}
+		if !p.accept(",") {
+			if p.tok.kind == tokenAtom && (IsField(p.tok.text) || p.tok.text == "Tensor" || p.tok.text == "Class") {
+				panic(p.errorAt(p.tok, "a comma is missing between "+formatField(f)+" and "+p.tok.text, ""))
+			}
+			p.unexpected()
+		}
+		if p.is("]") {
+			break
+		}
+	}
+	p.field = -1
+	if i, bad := checkType(side, t); bad != nil {
+		p.fail(p.fieldToken(at, i, first), bad)
+	}
+	p.expect("]")
+	if p.is("}") {
+		panic(p.errorAt(p.tok, "the list of pointers is missing", "Write `, []` after the fields: {["+formatFields(t)+"], []}."))
+	}
+	p.expect(",")
+	p.expect("[")
+	for !p.is("]") {
+		if len(t.Pointers) > 0 {
+			if p.tok.kind == tokenAtom {
+				panic(p.errorAt(p.tok, "a comma is missing between "+p.last.text+" and "+p.tok.text, ""))
+			}
+			p.expect(",")
+		}
+		name := p.tok
+		t.Pointers = append(t.Pointers, p.name(MarkPointer))
+		if i, bad := checkType(side, t); bad != nil && i < 0 {
+			p.fail(name, bad)
+		}
+	}
+	p.expect("]")
+	p.expect("}")
+	return t
+}
+
+// fieldToken is the token to point at for field i of the type whose marks start at marks[at].
+func (p *parser) fieldToken(at, i int, otherwise token) token {
+	for _, m := range p.marks[at:] {
+		if m.Field == i {
+			return token{start: m.Start, end: m.End}
+		}
+	}
+	return otherwise
+}
+
+func (p *parser) name(kind MarkKind) string {
+	if !p.may("FIELD", p.tok.kind == tokenAtom) {
+		p.unexpected()
+	}
+	if bad := checkName(p.tok.text, false); bad != nil {
+		p.fail(p.tok, bad)
+	}
+	p.mark(kind, p.tok)
+	return p.take().text
+}
+
+func (p *parser) oneField() (f Field) {
+	if p.may("FIELD", p.tok.kind == tokenAtom) && p.tok.text != "Tensor" && p.tok.text != "Class" {
+		after := scan(p.text, p.tok.end)
+		if word := typeWord(p.tok.text); word != "" && after.text == "[" && after.kind == tokenMark {
+			panic(p.errorAt(p.tok, "`"+p.tok.text+"` is no type", "Did you mean "+word+"?"))
+		}
+		f.Name = p.name(MarkField)
+		if p.is(":") {
+			panic(p.errorAt(p.tok, "a field and its type are joined by `::`", "Did you mean "+f.Name+" :: Tensor[…]?"))
+		}
+		p.expected = p.expected[:0]
+		p.expect("::")
+		if word := typeWord(p.tok.text); word != "" && p.tok.kind == tokenAtom && word != p.tok.text {
+			panic(p.errorAt(p.tok, "`"+p.tok.text+"` is no type", "Did you mean "+word+"?"))
+		}
+	}
+	switch {
+	case p.accept("Tensor"):
+		f.Shape = p.sizes()
+	case p.accept("Class"):
+		f.Classes = p.classes()
+	default:
+		p.unexpected()
+	}
+	return f
+}
+
+// typeWord is the type that somebody meant who wrote text, or "".
+func typeWord(text string) string {
+	switch strings.ToLower(text) {
+	case "tensor", "tensors", "array", "vector", "number", "float", "real":
+		return "Tensor"
+	case "class", "classes", "category", "enum", "label", "labels":
+		return "Class"
+	}
+	return ""
+}
+
+func (p *parser) sizes() []int {
+	var sizes []int
+	p.expect("[")
+	if p.is("]") {
+		p.fail(p.tok, checkField(Field{}))
+	}
+	for {
+		sizes = append(sizes, p.whole("Tensor[8, 8]"))
+		if p.is("]") {
+			break
+		}
+		if !p.is(",") && p.tok.kind == tokenAtom {
+			p.missingComma("Tensor", strconv.Itoa(sizes[len(sizes)-1]))
+		}
+		p.expect(",")
+	}
+	p.expect("]")
+	return sizes
+}
+
+func (p *parser) classes() *Classes {
+	p.expect("[")
+	if p.may("INT", p.tok.kind == tokenAtom) {
+		c := &Classes{Count: p.whole(`Class[10] or Class["no", "yes"]`)}
+		p.expect("]")
+		return c
+	}
+	c, seen := &Classes{}, map[string]bool{}
+	for {
+		if !p.may("STRING", p.tok.kind == tokenString) {
+			if p.tok.kind == tokenAtom {
+				panic(p.errorAt(p.tok, "a label stands in quotes", "Did you mean "+Quote(p.tok.text)+"?"))
+			}
+			p.unexpected()
+		}
+		if bad := checkLabel(p.tok.text, seen); bad != nil {
+			p.fail(p.tok, bad)
+		}
+		p.mark(MarkLabel, p.tok)
+		c.Labels = append(c.Labels, p.take().text)
+		if p.is("]") {
+			break
+		}
+		if !p.is(",") && p.tok.kind == tokenString {
+			p.missingComma("Class", Quote(p.last.text))
+		}
+		p.expect(",")
+	}
+	p.expect("]")
+	c.Count = len(c.Labels)
+	return c
+}
+
+// missingComma reports that a list's comma is missing before tok, and shows the
+// list with its commas where the rest of it is plain.
+func (p *parser) missingComma(word, before string) {
+	here, after := p.tok, p.tok.text
+	if here.kind == tokenString {
+		after = Quote(after)
+	}
+	// Go back to the list's bracket and read its items, with or without commas.
+	open := 0
+	for _, m := range p.marks {
+		if m.Kind == MarkWord {
+			open = m.End
+		}
+	}
+	var items []string
+	hint := ""
+	for t := scan(p.text, scan(p.text, open).end); ; t = scan(p.text, t.end) {
+		if t.kind == here.kind {
+			items = append(items, string(p.text[t.start:t.end]))
+		} else if t.text == "]" {
+			if len(items) <= 20 {
+				hint = "Did you mean " + word + "[" + strings.Join(items, ", ") + "]?"
+			}
+			break
+		} else if t.text != "," {
+			break
+		}
+	}
+	panic(p.errorAt(here, "a comma is missing between "+before+" and "+after, hint))
+}
+
+// whole takes a whole number; like is how it should look.
+func (p *parser) whole(like string) int {
+	if !p.may("INT", p.tok.kind == tokenAtom) {
+		p.unexpected()
+	}
+	n, err := strconv.ParseUint(p.tok.text, 10, 64)
+	switch {
+	case err != nil && strings.Trim(p.tok.text, "0123456789") != "":
+		panic(p.errorAt(p.tok, "`"+p.tok.text+"` is no whole number", "Whole numbers stand here, such as "+like+"."))
+	case err != nil || n > MaxValues:
+		panic(p.errorAt(p.tok, "`"+p.tok.text+"` is too large", "At most 2,147,483,648 can stand here."))
+	}
+	p.mark(MarkSize, p.tok)
+	t := p.take()
+	if n == 0 && strings.HasPrefix(like, "Tensor") {
+		p.fail(t, faultf("", "a size is at least 1, not 0"))
+	}
+	return int(n)
+}
+
+func (p *parser) fail(t token, bad *fault) { p.failSpan(t.start, t.end, bad) }
+
+func (p *parser) failSpan(start, end int, bad *fault) {
+	panic(p.errorAt(token{start: start, end: end}, bad.message, bad.hint))
+}
+
+func (p *parser) errorAt(t token, message, hint string) *Error {
+	line, column := Position(p.text, t.start)
+	return &Error{Offset: t.start, End: t.end, Line: line, Column: column, Message: message, Hint: hint,
+		Expected: slices.Clone(p.expected)}
+}
+
+// unexpected reports that none of the expected tokens stands here.
+func (p *parser) unexpected() {
+	if p.tok.err != nil {
+		panic(p.tok.err)
+	}
+	var err *Error
+	if p.tok.kind == tokenEnd {
+		err = p.errorAt(p.tok, "the program isn't finished: "+sayExpected(p.expected)+" is missing", "")
+		err.AtEnd = true
+	} else {
+		found := string(p.text[p.tok.start:p.tok.end])
+		err = p.errorAt(p.tok, "expected "+sayExpected(p.expected)+", not `"+found+"`", "")
+		if p.tok.text == "“" || p.tok.text == "”" || p.tok.text == "„" {
+			err.Hint = `Strings have straight quotes: "…".`
+		}
+	}
+	panic(err)
+}
+
+// sayExpected puts the expected tokens into words.
+func sayExpected(expected []string) string {
+	var words []string
+	for _, e := range expected {
+		switch e {
+		case "FIELD":
+			words = append(words, "a name")
+		case "INT":
+			words = append(words, "a whole number")
+		case "STRING":
+			words = append(words, "a label in quotes")
+		default:
+			words = append(words, "`"+e+"`")
+		}
+	}
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
