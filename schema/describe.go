@@ -47,6 +47,8 @@ func describeInput(p Program, full bool) string {
 func describeOutput(p Program, full bool) string {
 	t := p.Output
 	switch {
+	case len(t.Fields) == 0:
+		return "nothing"
 	case isImage(t):
 		return picture(t.Fields[0], full)
 	case len(t.Pointers) == 1:
