@@ -13,6 +13,22 @@ type User struct {
 	Created time.Time
 }
 
+// Token lets its bearer act as a user. Only its hash is kept.
+type Token struct {
+	Hash    []byte // SHA-256
+	UserID  string
+	Label   string
+	Created time.Time
+	Revoked *time.Time
+}
+
+// Blob is a file's content, called by its hash.
+type Blob struct {
+	SHA256  string // hexadecimal
+	Size    int64
+	Created time.Time
+}
+
 // Upload is a file on its way in; once complete, SHA256 names its blob.
 type Upload struct {
 	ID       string
@@ -129,6 +145,15 @@ type Example struct {
 	On          bool
 }
 
+// ExampleCounts counts a task's examples; the parts count those that are on.
+type ExampleCounts struct {
+	On         int
+	Off        int
+	Train      int
+	Validation int
+	Test       int
+}
+
 // Version is a dataset version of a task.
 type Version struct {
 	TaskID   string
@@ -189,6 +214,42 @@ type TaskTrial struct {
 	TaskID  string
 	Number  int
 	TrialID string
+}
+
+// Finished is a finished trial with what a prior learns from. State is ok,
+// stopped (Quality is a lower bound: it was censored) or failed; failed of Kind
+// memory or unsupported means infeasible on DeviceClass.
+type Finished struct {
+	TrialID          string
+	SearchID         string
+	Candidate        string
+	CandidateVersion int
+	Seed             int
+	State            string
+	Kind             string
+	Quality          *float64
+	Seconds          float64 // summed over attempts
+	DeviceClass      string
+	Ended            time.Time
+	Object           json.RawMessage // the candidate's
+	DatasetVersion   string          // from here on: the search's
+	Metric           string
+	Protocol         json.RawMessage
+	Template         string
+	Target           json.RawMessage
+	Profile          json.RawMessage
+	Rows             int
+	Parts            json.RawMessage
+}
+
+// Idempotent is the answer to a request that carried an idempotency key.
+type Idempotent struct {
+	UserID  string
+	Key     string
+	Request string // hash of method, path, body
+	Status  int
+	Body    json.RawMessage
+	Created time.Time
 }
 
 // Event is a durable event of the log.

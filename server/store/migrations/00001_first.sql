@@ -12,6 +12,7 @@ CREATE TABLE tokens (
   created INTEGER NOT NULL,
   revoked INTEGER
 );
+CREATE INDEX tokens_user ON tokens (user_id);
 
 CREATE TABLE blobs (
   sha256  TEXT PRIMARY KEY,
@@ -32,6 +33,7 @@ CREATE TABLE uploads (
   complete INTEGER NOT NULL DEFAULT 0,
   created  INTEGER NOT NULL
 );
+CREATE INDEX uploads_unfinished ON uploads (created) WHERE complete = 0;
 
 CREATE TABLE searches (
   id              TEXT PRIMARY KEY,
@@ -110,6 +112,9 @@ CREATE TABLE feeds (
   ended     INTEGER,
   UNIQUE (task_id, number)
 );
+-- the same content is one feed of a task; one that failed may be fed again
+CREATE UNIQUE INDEX feeds_key ON feeds (task_id, key) WHERE state <> 'failed';
+CREATE INDEX feeds_running ON feeds (created) WHERE state = 'running';
 CREATE TABLE rejects (
   feed_id TEXT NOT NULL REFERENCES feeds(id),
   n       INTEGER NOT NULL,
@@ -172,6 +177,7 @@ CREATE TABLE trials (
   UNIQUE (search_id, candidate, candidate_version, seed)
 );
 CREATE INDEX trials_search ON trials (search_id, ended);
+CREATE INDEX trials_active ON trials (created) WHERE state IN ('queued','running','paused');
 CREATE TABLE attempts (
   trial_id     TEXT NOT NULL REFERENCES trials(id),
   number       INTEGER NOT NULL,
@@ -190,6 +196,7 @@ CREATE TABLE attempts (
   ended        INTEGER,
   PRIMARY KEY (trial_id, number)
 ) WITHOUT ROWID;
+CREATE INDEX attempts_running ON attempts (started) WHERE outcome = '';
 CREATE TABLE task_trials (
   task_id  TEXT NOT NULL REFERENCES tasks(id),
   number   INTEGER NOT NULL,
@@ -197,6 +204,7 @@ CREATE TABLE task_trials (
   PRIMARY KEY (task_id, number),
   UNIQUE (task_id, trial_id)
 ) WITHOUT ROWID;
+CREATE INDEX task_trials_trial ON task_trials (trial_id);
 
 CREATE TABLE events (
   seq   INTEGER PRIMARY KEY AUTOINCREMENT,

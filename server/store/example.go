@@ -1,0 +1,90 @@
+package store
+
+const exampleColumns = `number, example_hash, input_hash, label, part, feed, version, source, row, is_on`
+
+func scanExample(s scanner) (e Example, err error) {
+	err = s.Scan(&e.Number, &e.ExampleHash, &e.InputHash, &e.Label, &e.Part, &e.Feed, &e.Version, &e.Source, &e.Row, &e.On)
+	return e, err
+}
+
+// ExampleFilter chooses examples; its zero value chooses all.
+type ExampleFilter struct {
+	Part string // train, validation or test; empty: any
+	On   *bool  // nil: on and off
+}
+
+// Examples lists a task's examples with Number > after that pass the filter,
+// at most limit of them (all if limit ≤ 0), by number.
+func (r *Reader) Examples(taskID string, after, limit int, filter ExampleFilter) ([]Example, error) {
+	return all(r, scanExample, "examples", `SELECT `+exampleColumns+` FROM examples
+		WHERE task_id = ?1 AND number > ?2 AND (?3 = '' OR part = ?3) AND (?4 IS NULL OR is_on = ?4)
+		ORDER BY number LIMIT ?5`, taskID, after, filter.Part, filter.On, upTo(limit))
+}
+
+// AllExamples lists a task's examples, on and off, by number.
+func (r *Reader) AllExamples(taskID string) ([]Example, error) {
+	return r.Examples(taskID, 0, 0, ExampleFilter{})
+}
+
+// ExampleCounts counts a task's examples.
+func (r *Reader) ExampleCounts(taskID string) (ExampleCounts, error) {
+	return one(r, func(s scanner) (c ExampleCounts, err error) {
+		err = s.Scan(&c.On, &c.Off, &c.Train, &c.Validation, &c.Test)
+		return c, err
+	}, "examples", `SELECT count(*) FILTER (WHERE is_on), count(*) FILTER (WHERE NOT is_on),
+		count(*) FILTER (WHERE is_on AND part = 'train'), count(*) FILTER (WHERE is_on AND part = 'validation'),
+		count(*) FILTER (WHERE is_on AND part = 'test') FROM examples WHERE task_id = ?`, taskID)
+}
+
+// LabelCounts counts a task's examples that are on by their label.
+func (r *Reader) LabelCounts(taskID string) (map[string]int, error) {
+	type count struct {
+		label string
+		n     int
+	}
+	list, err := all(r, func(s scanner) (c count, err error) {
+		err = s.Scan(&c.label, &c.n)
+		return c, err
+	}, "examples", `SELECT label, count(*) FROM examples WHERE task_id = ? AND is_on GROUP BY label`, taskID)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]int, len(list))
+	for _, c := range list {
+		counts[c.label] = c.n
+	}
+	return counts, nil
+}
+
+// InsertExamples adds examples to a task, under the numbers they have.
+func (tx *Tx) InsertExamples(taskID string, examples []Example) error {
+	return bulk(tx, "examples", `INSERT INTO examples (task_id, `+exampleColumns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, examples, func(e Example) []any {
+		return []any{taskID, e.Number, e.ExampleHash, e.InputHash, e.Label, e.Part, e.Feed, e.Version, e.Source, e.Row, e.On}
+	})
+}
+
+// SetExamplesOn switches examples of a task on or off and returns how many of
+// them changed. A number that the task hasn't got is passed over.
+func (tx *Tx) SetExamplesOn(taskID string, numbers []int, on bool) (changed int, err error) {
+	if len(numbers) == 0 {
+		return 0, nil
+	}
+	st, err := tx.tx.PrepareContext(tx.ctx, `UPDATE examples SET is_on = ?1 WHERE task_id = ?2 AND number = ?3 AND is_on <> ?1`)
+	if err != nil {
+		return 0, named("examples", err)
+	}
+	defer st.Close()
+	for _, number := range numbers {
+		res, err := st.ExecContext(tx.ctx, on, taskID, number)
+		if err != nil {
+			return 0, named("examples", err)
+		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return 0, named("examples", err)
+		}
+		changed += int(n)
+	}
+	return changed, nil
+}
