@@ -34,3 +34,12 @@ type Pool struct {
 	Waiting int       `json:"waiting"` // tasks with runnable candidates and nothing running
 	Now     time.Time `json:"now"`
 }
+
+// Health is GET /healthz, which needs no token. Instance is made anew at each
+// start of a server: a private server is known again by it, so that no token is
+// sent to another process that took over its port.
+type Health struct {
+	Service  string `json:"service"` // easeml
+	Status   string `json:"status"`  // ok
+	Instance string `json:"instance"`
+}

@@ -255,3 +255,19 @@ type Example struct {
 	Row    int64  `json:"row"`
 	Hash   string `json:"hash"`
 }
+
+// PatchExamples is the body of PATCH …/examples: numbers and ranges of
+// examples to switch on or off, such as "17" and "90..95", or "all".
+type PatchExamples struct {
+	On  []string `json:"on,omitempty"`
+	Off []string `json:"off,omitempty"`
+}
+
+// ExamplesQuery chooses examples: those after number After, at most Limit (0:
+// the server's own limit), of a Part and a State, where these are given.
+type ExamplesQuery struct {
+	After int
+	Limit int
+	Part  string // train | validation | test
+	State string // on | off
+}

@@ -49,3 +49,13 @@ type Report struct {
 	Task Task  `json:"task"`
 	Best *Best `json:"best"` // nil: no real model yet
 }
+
+// Decision is one row of …/decisions: why a trial was started. Reason is the
+// allocator's own account of it (policy, turn, mean, sd, score, runner_up …).
+type Decision struct {
+	Trial     int             `json:"trial"`
+	Candidate string          `json:"candidate"`
+	Label     string          `json:"label"`
+	Time      time.Time       `json:"time"`
+	Reason    json.RawMessage `json:"reason"`
+}
