@@ -88,7 +88,7 @@ type Payload struct{ body any }
 
 // Page asks the frontend to show b in its pager, beside the notebook.
 func Page(b Bundle) Payload {
-	return Payload{pagePayload{Source: "page", Data: nonNil(b.Data), Start: 0}}
+	return Payload{pagePayload{Source: "page", Data: showable(b).Data}}
 }
 
 // SetNextInput puts text into a new cell below, or in place of the cell that ran if replace.

@@ -1,0 +1,84 @@
+package jupytertest
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// File is a connection file.
+type File struct {
+	Path      string `json:"-"`
+	Transport string `json:"transport"`
+	IP        string `json:"ip"`
+	Shell     int    `json:"shell_port"`
+	IOPub     int    `json:"iopub_port"`
+	Stdin     int    `json:"stdin_port"`
+	Control   int    `json:"control_port"`
+	HB        int    `json:"hb_port"`
+	Key       string `json:"key"`
+	Scheme    string `json:"signature_scheme"`
+	Name      string `json:"kernel_name"`
+}
+
+// NewFile writes a connection file with a fresh key: over ipc (Unix sockets, whose names can't collide with another program's) or over tcp
+// with ports that were free a moment ago.
+func NewFile(t testing.TB, transport string) *File {
+	t.Helper()
+	// Not t.TempDir: with the test's name in it the path may become longer than a Unix socket's may be.
+	dir, err := os.MkdirTemp("", "jt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	f := &File{
+		Path: filepath.Join(dir, "connection.json"), Transport: transport, IP: filepath.Join(dir, "k"), Shell: 1, IOPub: 2, Stdin: 3, Control: 4, HB: 5,
+		Key: rand.Text(), Scheme: "hmac-sha256", Name: "test",
+	}
+	if transport == "tcp" {
+		f.IP = "127.0.0.1"
+		for _, p := range []*int{&f.Shell, &f.IOPub, &f.Stdin, &f.Control, &f.HB} {
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ln.Close() // after all five are known, so that they differ
+			*p = ln.Addr().(*net.TCPAddr).Port
+		}
+	}
+	f.Write(t)
+	return f
+}
+
+// Write writes the file again, after a change.
+func (f *File) Write(t testing.TB) {
+	t.Helper()
+	b, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(f.Path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ReadFile reads the connection file of a kernel that was started by somebody else.
+func ReadFile(t testing.TB, path string) *File {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &File{Path: path}
+	if err := json.Unmarshal(b, f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *File) port(channel string) int {
+	return map[string]int{Shell: f.Shell, IOPub: f.IOPub, Stdin: f.Stdin, Control: f.Control, HB: f.HB}[channel]
+}
