@@ -153,26 +153,23 @@ func (s *Stream) run(ctx context.Context) {
 	defer close(s.done)
 	defer close(s.frames)
 	defer s.cancel()
-	var since time.Time // when the server was lost; zero while it is there
+	var lostAt time.Time // zero while the server is there
 	told := false
 	retry := newBackoff()
+	// heard is called with the first frame of a connection: one that is cut
+	// before it brings anything is none.
+	heard := func() bool {
+		retry, lostAt = newBackoff(), time.Time{}
+		if !told {
+			return true
+		}
+		told = false
+		return s.pass(ctx, Frame{Type: FrameBack, Time: time.Now()})
+	}
 	for ctx.Err() == nil {
 		conn, err := s.dial(ctx)
 		if err == nil {
-			if told && !s.pass(ctx, Frame{Type: FrameBack, Time: time.Now()}) {
-				conn.Close()
-				return
-			}
-			since, told = time.Time{}, false
-			var any bool
-			any, err = s.follow(ctx, conn)
-			if any {
-				retry = newBackoff()
-			}
-			since = time.Now()
-			if any && ctx.Err() == nil {
-				continue // at once: a connection may be cut by any proxy
-			}
+			err = s.follow(ctx, conn, heard)
 		}
 		if ctx.Err() != nil {
 			return
@@ -183,12 +180,14 @@ func (s *Stream) run(ctx context.Context) {
 			s.mu.Unlock()
 			return
 		}
+		if lostAt.IsZero() {
+			// Once more at once: any proxy may cut a connection, and that is no news.
+			lostAt = time.Now()
+			continue
+		}
 		if !told {
-			if since.IsZero() {
-				since = time.Now()
-			}
 			why, _ := json.Marshal(err.Error())
-			if !s.pass(ctx, Frame{Type: FrameLost, Time: since, Data: why}) {
+			if !s.pass(ctx, Frame{Type: FrameLost, Time: lostAt, Data: why}) {
 				return
 			}
 			told = true
@@ -222,16 +221,18 @@ func (s *Stream) dial(ctx context.Context) (*websocket.Conn, error) {
 	}
 	if answer != nil && answer.Body != nil {
 		defer answer.Body.Close()
-		if answer.StatusCode >= 300 {
+		// Only our own server refuses for good; a proxy's 404 may be a server that starts anew.
+		if strings.HasPrefix(answer.Header.Get("Content-Type"), ProblemType) {
 			return nil, s.client.problem(ctx, answer)
 		}
+		err = errors.New(answer.Status)
 	}
 	return nil, s.client.lost(ctx, err)
 }
 
-// follow subscribes and reads until the connection ends; any tells whether a
-// frame came at all.
-func (s *Stream) follow(ctx context.Context, conn *websocket.Conn) (any bool, err error) {
+// follow subscribes and reads until the connection ends. It calls heard when the
+// first frame comes.
+func (s *Stream) follow(ctx context.Context, conn *websocket.Conn, heard func() bool) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
@@ -252,25 +253,27 @@ func (s *Stream) follow(ctx context.Context, conn *websocket.Conn) (any bool, er
 		s.mu.Unlock()
 	}()
 	last := since // seq of the durable frame before; nil: not known yet
-	for {
+	for first := true; ; first = false {
 		conn.SetReadDeadline(time.Now().Add(deadAfter))
 		var f Frame
 		if err := conn.ReadJSON(&f); err != nil {
-			return any, s.client.lost(ctx, err)
+			return s.client.lost(ctx, err)
 		}
-		any = true
+		if first && !heard() {
+			return ctx.Err()
+		}
 		switch {
 		case f.Type == FrameReset && f.Topic == "":
 			last = &f.Seq
 		case f.Type == FrameReset, f.Type == FrameFollowing, f.Type == FrameGone:
 		case f.Seq > 0:
 			if last != nil && f.Prev != *last {
-				return any, &Lost{URL: s.client.base, Err: fmt.Errorf("event %d should come after %d, not %d", f.Seq, f.Prev, *last)}
+				return &Lost{URL: s.client.base, Err: fmt.Errorf("event %d should come after %d, not %d", f.Seq, f.Prev, *last)}
 			}
 			last = &f.Seq
 		}
 		if s.take(f, starting) && !s.pass(ctx, f) {
-			return any, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
