@@ -58,6 +58,7 @@ type Event struct {
 	Reason string  `json:"reason,omitempty"` // finished, plateau, stopped, out_of_time
 
 	Kind  string `json:"kind,omitempty"` // failed
+	Hint  string `json:"hint,omitempty"` // what to do about it
 	Where *Where `json:"where,omitempty"`
 }
 
