@@ -1,0 +1,55 @@
+"""Makes the files that the example notebooks feed, beside this script, from data sets that scikit-learn ships.
+
+Idempotent: equal input gives equal bytes, and a file that is there already with the same bytes is left alone.
+"""
+
+import io
+import pathlib
+import zipfile
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+HERE = pathlib.Path(__file__).parent
+
+
+def put(name: str, content: bytes) -> None:
+    path = HERE / name
+    if not path.exists() or path.read_bytes() != content:
+        path.write_bytes(content)
+        print("made", path.name)
+
+
+def npz(**arrays: np.ndarray) -> bytes:
+    """An NPZ without the time of day in it, so that the same arrays are the same file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            member = io.BytesIO()
+            np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(name + ".npy", (1980, 1, 1, 0, 0, 0)), member.getvalue(), zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def digits() -> None:
+    data = load_digits()
+    images, labels = data.images[..., None].astype(np.float32), data.target.astype(np.int64)
+    fed, new = train_test_split(np.arange(len(labels)), test_size=360, stratify=labels, random_state=0)
+    fed, new = np.sort(fed), np.sort(new)
+    put("digits.npz", npz(image=images[fed], digit=labels[fed]))
+    put("digits-new.npz", npz(image=images[new]))
+    put("digits-new-labels.npz", npz(digit=labels[new]))
+
+
+def penguins() -> None:
+    table = pd.read_csv(HERE / "penguins.csv", dtype=str, keep_default_na=False)
+    fed, new = train_test_split(np.arange(len(table)), test_size=68, stratify=table["species"], random_state=0)
+    for name, rows in (("penguins-fed.csv", np.sort(fed)), ("penguins-new.csv", np.sort(new))):
+        put(name, table.iloc[rows].to_csv(index=False, lineterminator="\n").encode())
+
+
+if __name__ == "__main__":
+    digits()
+    penguins()

@@ -1,0 +1,200 @@
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/easeml/easeml/gpu/engine"
+	"github.com/easeml/easeml/gpu/trial"
+	"github.com/easeml/easeml/server/store"
+)
+
+// Runner runs one folder to its end on a service slot, outside the pool that
+// the allocator shares out. Nudge is called whenever the folder may have new
+// events.
+type Runner interface {
+	RunService(ctx context.Context, job engine.Job, nudge func()) (engine.Notice, error)
+}
+
+// Source is a file of a feed: the name that its owner knows it by, and its blob.
+type Source struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+	Path   string `json:"-"`
+}
+
+// Job is one feed to be read.
+type Job struct {
+	Folder      string          // made by Read
+	Program     json.RawMessage // as package schema prints it
+	Template    string
+	Target      *trial.Target // nil: the first feed settles it
+	Sources     []Source
+	Output      []string
+	Using       map[string]string
+	Options     map[string][]string
+	Known       []store.Example // everything accepted before
+	FirstNumber int
+	Folds       *int
+	Test        *float64
+}
+
+// Progress of a running feed.
+type Progress struct {
+	Phase string
+	Rows  int64
+	Of    int64
+}
+
+// Batch is what a feed brought.
+type Batch struct {
+	Index    []trial.IndexRow
+	Rejects  []trial.Reject
+	Profile  trial.Profile
+	Raw      json.RawMessage // profile.json as it stands
+	Examples string          // path of examples.arrow, empty when nothing was accepted
+	Seconds  float64
+}
+
+// Refusal is a feed that could not be read at all: nothing was accepted.
+type Refusal struct {
+	Message string
+	Hint    string
+	Where   *trial.Where
+}
+
+func (r *Refusal) Error() string {
+	if r.Hint == "" {
+		return r.Message
+	}
+	return r.Message + " " + r.Hint
+}
+
+// ingestMemory bounds the private bytes of one ingest: readers stream, so a
+// process that needs more is going wrong and must not take the server along.
+const ingestMemory = 8 << 30
+
+// Read runs the trainer's ingest in job.Folder and waits for its end. It
+// returns a *Refusal when the files as a whole can't be taken.
+func Read(ctx context.Context, run Runner, job Job, progress func(Progress)) (*Batch, error) {
+	begun := time.Now()
+	if err := os.RemoveAll(job.Folder); err != nil { // a former server died while it read this feed
+		return nil, fmt.Errorf("clear a feed's folder: %w", err)
+	}
+	if err := os.MkdirAll(job.Folder, 0o755); err != nil {
+		return nil, fmt.Errorf("make a feed's folder: %w", err)
+	}
+	spec, err := specOf(job)
+	if err != nil {
+		return nil, err
+	}
+	if err := trial.CreateIngest(job.Folder, spec); err != nil {
+		return nil, err
+	}
+	tail := &follower{folder: job.Folder, progress: progress}
+	ended, err := run.RunService(ctx, engine.Job{Folder: job.Folder, Command: "ingest", MemoryBytes: ingestMemory, Threads: 1}, tail.look)
+	if err != nil {
+		return nil, err
+	}
+	tail.look()
+	if tail.failed != nil {
+		return nil, tail.failed
+	}
+	if ended.Code != 0 || !tail.done {
+		log, _ := trial.LogTail(job.Folder, 4096)
+		_, message := trial.Classify(ended.Ended(), tail.events, log)
+		return nil, &Refusal{Message: "The files could not be read: " + message}
+	}
+	return collect(job, time.Since(begun).Seconds())
+}
+
+func specOf(job Job) (trial.Ingest, error) {
+	in := trial.Ingest{
+		Program: job.Program, Template: job.Template, Target: job.Target, Output: job.Output,
+		Using: map[string]json.RawMessage{}, Options: map[string]json.RawMessage{},
+		FirstNumber: int64(job.FirstNumber), Folds: job.Folds, Test: job.Test,
+	}
+	for _, s := range job.Sources {
+		in.Sources = append(in.Sources, trial.Source{Name: s.Name, Path: s.Path, SHA256: s.SHA256})
+	}
+	for field, column := range job.Using {
+		in.Using[field], _ = json.Marshal(column)
+	}
+	for name, values := range job.Options {
+		if len(values) == 1 {
+			in.Options[name], _ = json.Marshal(values[0])
+		} else {
+			in.Options[name], _ = json.Marshal(values)
+		}
+	}
+	if len(job.Known) == 0 {
+		return in, nil
+	}
+	known := filepath.Join(job.Folder, "known.arrow")
+	rows := make([]trial.KnownRow, len(job.Known))
+	for i, e := range job.Known {
+		rows[i] = trial.KnownRow{Number: int64(e.Number), ExampleHash: e.ExampleHash, InputHash: e.InputHash, Label: e.Label, Part: e.Part, On: e.On}
+	}
+	if err := trial.WriteKnown(known, rows); err != nil {
+		return in, err
+	}
+	in.Known = &known
+	return in, nil
+}
+
+func collect(job Job, seconds float64) (*Batch, error) {
+	b := &Batch{Seconds: seconds}
+	var err error
+	if b.Profile, err = trial.ReadProfile(job.Folder); err != nil {
+		return nil, err
+	}
+	if b.Raw, err = os.ReadFile(filepath.Join(job.Folder, trial.ProfileFile)); err != nil {
+		return nil, err
+	}
+	if b.Rejects, err = trial.ReadRejects(filepath.Join(job.Folder, trial.RejectsFile)); err != nil {
+		return nil, err
+	}
+	if b.Profile.Examples.Accepted == 0 {
+		return b, nil
+	}
+	b.Examples = filepath.Join(job.Folder, trial.ExamplesFile)
+	b.Index, err = trial.ReadIndex(filepath.Join(job.Folder, trial.IndexFile))
+	return b, err
+}
+
+// follower reads the events of a running ingest as they come.
+type follower struct {
+	folder   string
+	offset   int64
+	progress func(Progress)
+	phase    string
+	events   []trial.Event
+	done     bool
+	failed   *Refusal
+}
+
+func (f *follower) look() {
+	events, offset, err := trial.ReadEvents(f.folder, f.offset)
+	if err != nil {
+		return // the next nudge, or the end, tells
+	}
+	f.offset = offset
+	for _, e := range events {
+		f.events = append(f.events, e)
+		switch e.Type {
+		case trial.EventPhase:
+			f.phase = e.Name
+			f.progress(Progress{Phase: f.phase})
+		case trial.EventProgress:
+			f.progress(Progress{Phase: f.phase, Rows: int64(e.Step), Of: int64(e.Of)})
+		case trial.EventDone:
+			f.done = true
+		case trial.EventFailed:
+			f.failed = &Refusal{Message: e.Message, Hint: e.Hint, Where: e.Where}
+		}
+	}
+}

@@ -1,0 +1,643 @@
+package search
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/easeml/easeml/gpu/trial"
+	"github.com/easeml/easeml/server/feed"
+	"github.com/easeml/easeml/server/store"
+)
+
+// changes are what waits to move one task to its next version: one at a time,
+// so that numbers and parts are given in order.
+type changes struct {
+	queue   []func(ctx context.Context)
+	reading int           // number of the feed being read, 0 = none
+	latest  feed.Progress // of it
+	cancel  context.CancelFunc
+}
+
+// enqueue runs f after the task's earlier changes, in the background.
+func (st *state) enqueue(taskID string, f func(ctx context.Context)) {
+	c, busy := st.changes[taskID]
+	if busy {
+		c.queue = append(c.queue, f)
+		return
+	}
+	ctx, cancel := context.WithCancel(st.ctx)
+	c = &changes{cancel: cancel}
+	st.changes[taskID] = c
+	st.work.Go(func() {
+		defer cancel()
+		for f != nil {
+			f(ctx)
+			done := make(chan struct{})
+			next := func(st *state) {
+				defer close(done)
+				c.reading = 0
+				if f = nil; len(c.queue) > 0 && ctx.Err() == nil {
+					f, c.queue = c.queue[0], c.queue[1:]
+					return
+				}
+				delete(st.changes, taskID)
+			}
+			select {
+			case st.inbox <- next:
+				<-done
+			case <-st.done:
+				return
+			}
+		}
+	})
+}
+
+// FeedRequest is one feed: files the owner has uploaded, and how to read them.
+type FeedRequest struct {
+	Sources []feed.Source       `json:"sources"`
+	Output  []string            `json:"output,omitempty"`
+	Using   map[string]string   `json:"using,omitempty"`
+	Options map[string][]string `json:"options,omitempty"`
+	Hidden  bool                `json:"hidden,omitempty"`
+}
+
+// key is equal for feeds of the same content, whatever the files are called.
+func (r FeedRequest) key() string {
+	h := sha256.New()
+	for _, s := range r.Sources {
+		fmt.Fprintf(h, "%s %s\n", s.SHA256, filepath.Ext(s.Name))
+	}
+	fmt.Fprintf(h, "%s", encode([]any{r.Output, r.Using, r.Options, r.Hidden}))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Feed starts reading a feed in the background. The same content as an
+// earlier feed is that feed again, and nothing is read.
+func (s *Service) Feed(ctx context.Context, task store.Task, r FeedRequest) (f store.Feed, earlier bool, err error) {
+	if len(r.Sources) == 0 {
+		return f, false, refuse(http.StatusUnprocessableEntity, "", "There is nothing to feed: no file was named.")
+	}
+	err = s.ask(ctx, func(st *state) error {
+		_, err := st.cfg.Store.Write(ctx, func(tx *store.Tx) error {
+			now, err := tx.TaskByID(task.ID)
+			if err != nil {
+				return err
+			}
+			if f, err = tx.FeedByKey(now.ID, r.key()); err == nil {
+				earlier = true
+				return nil
+			} else if !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			id, err := uuid.NewV7()
+			if err != nil {
+				return err
+			}
+			f = store.Feed{
+				ID: id.String(), TaskID: now.ID, Number: now.NextFeed, Key: r.key(), State: "running", Request: encode(r),
+				Folder: filepath.Join(st.cfg.Root, "feeds", now.ID, strconv.Itoa(now.NextFeed)), Created: st.now(),
+			}
+			now.NextFeed++
+			if err := tx.UpdateTask(now); err != nil {
+				return err
+			}
+			return tx.InsertFeed(f)
+		})
+		if err != nil || earlier {
+			return err
+		}
+		st.enqueueFeed(f)
+		return nil
+	})
+	return f, earlier, err
+}
+
+func (st *state) enqueueFeed(f store.Feed) {
+	s := st.Service
+	st.enqueue(f.TaskID, func(ctx context.Context) {
+		if err := s.read(ctx, f); err != nil && ctx.Err() == nil {
+			s.failFeed(ctx, f, err)
+		}
+	})
+}
+
+// resumeFeeds starts again what was being read when the server ended.
+func (st *state) resumeFeeds() {
+	var feeds []store.Feed
+	err := st.cfg.Store.Read(st.ctx, func(r *store.Reader) (err error) {
+		feeds, err = r.RunningFeeds()
+		return err
+	})
+	if err != nil {
+		st.cfg.Log.Error("feeds could not be taken up again", "error", err)
+	}
+	for _, f := range feeds {
+		st.enqueueFeed(f)
+	}
+}
+
+// read ingests a feed and moves its task to the version it makes.
+func (s *Service) read(ctx context.Context, f store.Feed) error {
+	var request FeedRequest
+	if err := json.Unmarshal(f.Request, &request); err != nil {
+		return err
+	}
+	for i, src := range request.Sources {
+		path, err := s.cfg.Blobs.Path(src.SHA256)
+		if err != nil {
+			return err
+		}
+		request.Sources[i].Path = path
+	}
+	task, examples, err := s.load(ctx, f.TaskID)
+	if err != nil {
+		return err
+	}
+	options := settingsOf(task)
+	job := feed.Job{
+		Folder: f.Folder, Program: programJSON(task.Program), Template: task.Template, Sources: request.Sources,
+		Output: request.Output, Using: request.Using, Options: request.Options, Known: examples,
+		FirstNumber: task.NextExample, Folds: options.Folds, Test: options.Test,
+	}
+	if len(task.Target) > 0 {
+		if err := json.Unmarshal(task.Target, &job.Target); err != nil {
+			return err
+		}
+	}
+	s.tell(func(st *state) {
+		if c := st.changes[task.ID]; c != nil {
+			c.reading = f.Number
+		}
+	})
+	batch, err := feed.Read(ctx, s, job, func(p feed.Progress) {
+		s.tell(func(st *state) {
+			if c := st.changes[task.ID]; c != nil {
+				c.latest = p
+			}
+			st.hub.put(Transient{Topic: "task:" + task.ID, Type: "feed.progress", Key: strconv.Itoa(f.Number), Time: st.now()},
+				map[string]any{"feed": f.Number, "phase": p.Phase, "rows": p.Rows, "of": p.Of})
+		})
+	})
+	if err != nil {
+		return err
+	}
+	f.Read, f.Accepted = int(batch.Profile.Examples.Read), int(batch.Profile.Examples.Accepted)
+	f.Known, f.Rejected = int(batch.Profile.Examples.Known), int(batch.Profile.Examples.Rejected)
+	f.Profile, f.Seconds = batch.Raw, batch.Seconds
+	var fresh []store.Example
+	for _, row := range batch.Index {
+		fresh = append(fresh, store.Example{
+			Number: int(row.Number), ExampleHash: row.ExampleHash, InputHash: row.InputHash, Label: row.Label, Part: row.Part,
+			Feed: f.Number, Version: task.Version + 1, Source: row.Source, Row: row.Row, On: true,
+		})
+	}
+	next := &version{cause: "feed", feed: &f, rejects: batch.Rejects, fresh: fresh}
+	if len(fresh) > 0 {
+		target := batch.Profile.Target
+		if job.Target != nil {
+			target = job.Target
+		}
+		if target == nil {
+			return errors.New("the trainer accepted examples without a target")
+		}
+		if err := s.prepare(ctx, task, append(examples, fresh...), *target, batch.Profile, batch.Raw, next); err != nil {
+			return err
+		}
+	}
+	return s.ask(ctx, func(st *state) error { return st.move(task.ID, next) })
+}
+
+func (s *Service) load(ctx context.Context, taskID string) (task store.Task, examples []store.Example, err error) {
+	err = s.cfg.Store.Read(ctx, func(r *store.Reader) error {
+		if task, err = r.TaskByID(taskID); err != nil {
+			return err
+		}
+		examples, err = r.AllExamples(taskID)
+		return err
+	})
+	return task, examples, err
+}
+
+// failFeed commits that a feed could not be read: nothing was accepted.
+func (s *Service) failFeed(ctx context.Context, f store.Feed, cause error) {
+	problem := &Refusal{Status: http.StatusInternalServerError, Detail: "The files could not be read because of a fault of the server; its log tells more.", Hint: "Nothing was fed."}
+	var refused *feed.Refusal
+	if errors.As(cause, &refused) {
+		problem = fromFeed(refused)
+	} else {
+		s.cfg.Log.Error("a feed failed", "feed", f.ID, "error", cause)
+	}
+	now := s.now()
+	f.State, f.Ended = "failed", &now
+	f.Error = encode(map[string]any{"status": problem.Status, "detail": problem.Detail, "hint": problem.Hint, "where": problem.Where})
+	if _, err := s.cfg.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.UpdateFeed(f); err != nil {
+			return err
+		}
+		_, err := tx.Event("task:"+f.TaskID, "feed.ended", map[string]any{"feed": f.Number, "state": f.State, "error": f.Error})
+		return err
+	}); err != nil {
+		s.cfg.Log.Error("a feed's failure could not be written", "feed", f.ID, "error", err)
+	}
+	s.hub.forget("task:"+f.TaskID, "feed.progress", strconv.Itoa(f.Number))
+}
+
+// version is a prepared move of a task to its next dataset version. Without
+// fresh or switched examples only the feed is committed.
+type version struct {
+	cause   string // feed | refine | options
+	feed    *store.Feed
+	rejects []trial.Reject
+	fresh   []store.Example
+	on, off []int
+
+	search     *store.Search // as it would be made; nil: no new version
+	candidates []trial.Candidate
+	rescored   *Best
+	count      struct{ on, off int }
+}
+
+// prepare does the slow part of a move: the version's folder, the candidates,
+// and the served model's figures on the new version.
+func (s *Service) prepare(ctx context.Context, task store.Task, examples []store.Example, target trial.Target, profile trial.Profile, raw json.RawMessage, v *version) error {
+	options := settingsOf(task)
+	parts, on, off := feed.Count(examples)
+	v.count.on, v.count.off = on, off
+	protocol := feed.Protocol(parts, options.Folds)
+	metric := options.Metric
+	if metric == "" && task.SearchID != "" {
+		if err := s.cfg.Store.Read(ctx, func(r *store.Reader) error {
+			before, err := r.SearchByID(task.SearchID)
+			metric = before.Metric
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if metric == "" {
+		metric = profile.Metric.Name
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	row := &store.Search{
+		ID: id.String(), DatasetVersion: feed.Hash(task.Program, target, examples), Metric: metric, Protocol: encode(protocol),
+		Salt: task.UserID, Program: task.Program, Template: task.Template, Target: encode(target), Profile: raw, Rows: on,
+		Parts: encode(parts), Seed: options.Seed, Inherits: task.SearchID, State: "open", Created: s.now(),
+	}
+	row.DataPath = filepath.Join(s.cfg.Root, "data", task.ID, row.DatasetVersion[len("sha256:"):][:32])
+	paths, err := s.exampleFiles(ctx, task, v)
+	if err != nil {
+		return err
+	}
+	if err := feed.Freeze(row.DataPath, paths, examples); err != nil {
+		return err
+	}
+	if v.candidates, err = s.cfg.Trainer.Candidates(ctx, programJSON(task.Program), raw, task.Template); err != nil {
+		return fmt.Errorf("ask the trainer for candidates: %w", err)
+	}
+	if best, ok := Served(task); ok && best.Scored == task.Version && protocol.Kind == "holdout" {
+		v.rescored = s.rescore(ctx, task, best, *row)
+	}
+	v.search = row
+	return nil
+}
+
+// exampleFiles lists the examples.arrow of every feed of the task that
+// accepted something, the present one last.
+func (s *Service) exampleFiles(ctx context.Context, task store.Task, v *version) (paths []string, err error) {
+	err = s.cfg.Store.Read(ctx, func(r *store.Reader) error {
+		feeds, err := r.Feeds(task.ID)
+		if err != nil {
+			return err
+		}
+		for _, f := range feeds {
+			if f.State == "ended" && f.Accepted > 0 {
+				paths = append(paths, filepath.Join(f.Folder, trial.ExamplesFile))
+			}
+		}
+		return nil
+	})
+	if v.feed != nil && len(v.fresh) > 0 {
+		paths = append(paths, filepath.Join(v.feed.Folder, trial.ExamplesFile))
+	}
+	return paths, err
+}
+
+// rescore measures the served model on the new version; a model that can't be
+// measured goes on answering with its old figures.
+func (s *Service) rescore(ctx context.Context, task store.Task, best Best, row store.Search) *Best {
+	var tr store.Trial
+	err := s.cfg.Store.Read(ctx, func(r *store.Reader) (err error) {
+		tr, err = r.TrialByID(best.TrialID)
+		return err
+	})
+	if err == nil && tr.Model != "" {
+		validation, test, err := s.cfg.Trainer.Rescore(ctx, tr.Model, dataOf(row), row.Metric)
+		if err == nil && validation != nil {
+			best.Search, best.Test, best.Scored = estimate(*validation), nil, task.Version+1
+			if test != nil {
+				e := estimate(*test)
+				best.Test = &e
+			}
+			return &best
+		}
+		s.cfg.Log.Warn("the served model could not be scored on the new version", "task", task.ID, "error", err)
+	}
+	return nil
+}
+
+// move commits a prepared change and points the task to its search.
+func (st *state) move(taskID string, v *version) error {
+	var before string
+	var target store.Search
+	moved := false
+	_, err := st.cfg.Store.Write(st.ctx, func(tx *store.Tx) error {
+		task, err := tx.TaskByID(taskID)
+		if err != nil {
+			return err
+		}
+		if task.State == "dropped" {
+			return nil
+		}
+		before = task.SearchID
+		if v.search != nil {
+			if target, err = st.createVersion(tx, &task, v); err != nil {
+				return err
+			}
+			moved = true
+		}
+		if v.feed != nil {
+			return st.endFeed(tx, &task, v)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if v.feed != nil {
+		st.hub.forget("task:"+taskID, "feed.progress", strconv.Itoa(v.feed.Number))
+	}
+	if !moved {
+		return nil
+	}
+	if err := st.refresh(target.ID); err != nil {
+		return err
+	}
+	if target.ID != before {
+		st.tellRescored(st.tenants[target.ID])
+	}
+	if before != "" && before != target.ID {
+		if err := st.leave(before); err != nil {
+			return err
+		}
+	}
+	st.schedule()
+	return nil
+}
+
+// leave stops what runs in a search that nobody wants any more.
+func (st *state) leave(searchID string) error {
+	if _, known := st.tenants[searchID]; !known {
+		return nil
+	}
+	if err := st.refresh(searchID); err != nil {
+		return err
+	}
+	if t := st.tenants[searchID]; t.paused {
+		for _, r := range st.runs {
+			if r.trial.SearchID == searchID {
+				st.dismiss(r, leaveAway)
+			}
+		}
+	}
+	return nil
+}
+
+// createVersion writes the examples, the version and the search, and points
+// the task to it. The search may be there already: equal data, equal search.
+func (st *state) createVersion(tx *store.Tx, task *store.Task, v *version) (store.Search, error) {
+	now := st.now()
+	if err := tx.InsertExamples(task.ID, v.fresh); err != nil {
+		return store.Search{}, err
+	}
+	for _, e := range v.fresh {
+		task.NextExample = max(task.NextExample, e.Number+1)
+	}
+	if _, err := tx.SetExamplesOn(task.ID, v.on, true); err != nil {
+		return store.Search{}, err
+	}
+	if _, err := tx.SetExamplesOn(task.ID, v.off, false); err != nil {
+		return store.Search{}, err
+	}
+	row, err := tx.SearchByKey(v.search.DatasetVersion, v.search.Metric, v.search.Protocol, v.search.Salt)
+	existed := err == nil
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		row = *v.search
+		if err := tx.InsertSearch(row); err != nil {
+			return row, err
+		}
+		rows := make([]store.Candidate, len(v.candidates))
+		for i, c := range v.candidates {
+			rows[i] = store.Candidate{SearchID: row.ID, ID: c.ID, Version: c.Version, Ordinal: i, Object: encode(c)}
+		}
+		if err := tx.InsertCandidates(rows); err != nil {
+			return row, err
+		}
+	case err != nil:
+		return row, err
+	}
+	task.Version++
+	task.SearchID, task.Target, task.Profile, task.Changed = row.ID, row.Target, v.search.Profile, now
+	task.State, task.Reason, task.Settled = "searching", "", nil
+	if task.Stopped {
+		task.State, task.Reason, task.Settled = "settled", "stopped", &now
+	} else if row.State == "settled" {
+		task.State, task.Reason, task.Settled = "settled", row.Reason, row.Settled
+	}
+	if v.rescored != nil {
+		task.Served = encode(v.rescored)
+	}
+	if err := tx.InsertVersion(store.Version{
+		TaskID: task.ID, Number: task.Version, Hash: row.DatasetVersion, On: v.count.on, Off: v.count.off, Parts: row.Parts,
+		Cause: v.cause, Feed: feedNumber(v), SearchID: row.ID, Created: now,
+	}); err != nil {
+		return row, err
+	}
+	if err := tx.UpdateTask(*task); err != nil {
+		return row, err
+	}
+	if _, err := tx.Event("task:"+task.ID, "version.created", map[string]any{
+		"version": task.Version, "on": v.count.on, "off": v.count.off, "parts": row.Parts, "cause": v.cause, "rescored": v.rescored,
+	}); err != nil {
+		return row, err
+	}
+	if existed {
+		if err := adopt(tx, task.ID, row.ID); err != nil {
+			return row, err
+		}
+	} else {
+		added := make([]string, len(v.candidates))
+		for i, c := range v.candidates {
+			added[i] = c.ID
+		}
+		if _, err := tx.Event("task:"+task.ID, "candidates.changed", map[string]any{"added": added, "removed": []string{}, "why": "a new version of the data"}); err != nil {
+			return row, err
+		}
+	}
+	fresh, err := tx.TaskByID(task.ID) // adopt may have given numbers and a model
+	if err != nil {
+		return row, err
+	}
+	*task = fresh
+	_, err = tx.Event("task:"+task.ID, "task.changed", taskRow(*task))
+	return row, err
+}
+
+func feedNumber(v *version) *int {
+	if v.feed == nil {
+		return nil
+	}
+	return &v.feed.Number
+}
+
+// adopt gives a task its numbers for the trials of a search that was there
+// before it, and the best of their models.
+func adopt(tx *store.Tx, taskID, searchID string) error {
+	trials, err := tx.Trials(searchID)
+	if err != nil {
+		return err
+	}
+	for _, tr := range trials {
+		if _, err := number(tx, taskID, tr.ID); err != nil {
+			return err
+		}
+		if tr.Ended != nil && tr.Model != "" {
+			if err := promote(tx, taskID, tr); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endFeed commits what a feed brought.
+func (st *state) endFeed(tx *store.Tx, task *store.Task, v *version) error {
+	f, now := *v.feed, st.now()
+	f.State, f.Ended = "ended", &now
+	if v.search != nil {
+		f.Version = task.Version
+	}
+	if err := tx.UpdateFeed(f); err != nil {
+		return err
+	}
+	rows := make([]store.Reject, len(v.rejects))
+	for i, r := range v.rejects {
+		rows[i] = store.Reject{N: i, Source: r.Source, Row: r.Row, Column: r.Column, Value: r.Value, Reason: r.Reason, Remedy: r.Remedy}
+		if r.Line >= 0 {
+			line := r.Line
+			rows[i].Line = &line
+		}
+	}
+	if err := tx.InsertRejects(f.ID, rows); err != nil {
+		return err
+	}
+	_, err := tx.Event("task:"+task.ID, "feed.ended", map[string]any{
+		"feed": f.Number, "state": f.State, "accepted": f.Accepted, "known": f.Known, "rejected": f.Rejected,
+		"rejects": rows[:min(len(rows), 20)], "version": f.Version, "seconds": f.Seconds,
+	})
+	return err
+}
+
+// Refine switches examples on and off by their numbers: a new version, unless
+// nothing changes.
+func (s *Service) Refine(ctx context.Context, task store.Task, on, off []int) (number int, err error) {
+	done := make(chan error, 1)
+	err = s.ask(ctx, func(st *state) error {
+		st.enqueue(task.ID, func(ctx context.Context) {
+			var err error
+			number, err = s.refine(ctx, task.ID, on, off)
+			done <- err
+		})
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case err := <-done:
+		return number, err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-s.done:
+		return 0, ErrClosed
+	}
+}
+
+func (s *Service) refine(ctx context.Context, taskID string, on, off []int) (int, error) {
+	task, examples, err := s.load(ctx, taskID)
+	if err != nil {
+		return 0, err
+	}
+	if task.Version == 0 {
+		return 0, refuse(http.StatusConflict, "Feed some first.", "%s has no examples yet.", task.Name)
+	}
+	v := &version{cause: "refine"}
+	at := make(map[int]int, len(examples))
+	for i, e := range examples {
+		at[e.Number] = i
+	}
+	for _, change := range []struct {
+		numbers []int
+		to      bool
+		list    *[]int
+	}{{on, true, &v.on}, {off, false, &v.off}} {
+		for _, n := range change.numbers {
+			i, there := at[n]
+			if !there {
+				return 0, refuse(http.StatusUnprocessableEntity, fmt.Sprintf("There are 1 to %d.", len(examples)), "%s has no example %d. Nothing was changed.", task.Name, n)
+			}
+			if examples[i].On != change.to {
+				examples[i].On = change.to
+				*change.list = append(*change.list, n)
+			}
+		}
+	}
+	if len(v.on)+len(v.off) == 0 {
+		return task.Version, nil
+	}
+	var profile trial.Profile
+	if err := json.Unmarshal(task.Profile, &profile); err != nil {
+		return 0, err
+	}
+	var target trial.Target
+	if err := json.Unmarshal(task.Target, &target); err != nil {
+		return 0, err
+	}
+	if err := s.prepare(ctx, task, examples, target, profile, task.Profile, v); err != nil {
+		return 0, err
+	}
+	err = s.ask(ctx, func(st *state) error { return st.move(taskID, v) })
+	return task.Version + 1, err
+}
+
+// removeFolders clears what a dropped task leaves on disk.
+func removeFolders(paths ...string) error {
+	var errs []error
+	for _, p := range paths {
+		errs = append(errs, os.RemoveAll(p))
+	}
+	return errors.Join(errs...)
+}

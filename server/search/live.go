@@ -1,0 +1,224 @@
+package search
+
+import (
+	"context"
+	"math"
+	"sort"
+	"time"
+
+	"github.com/easeml/easeml/allocator"
+	"github.com/easeml/easeml/gpu"
+	"github.com/easeml/easeml/server/store"
+)
+
+// Live is what is known of a task beside its rows: progress, the allocator's
+// posterior, what it waits for.
+type Live struct {
+	Running []Running
+	Arms    map[string]Arm // by candidate
+	Outlook *Outlook       // nil before the first quality
+	Queue   *Queue
+	Feed    *FeedProgress
+	Share   *float64 // attained charge over the mean of the active searches
+	Rho     *float64
+}
+
+// Running is a trial at work.
+type Running struct {
+	TrialID   string
+	Candidate string
+	Device    string
+	Class     string
+	Started   time.Time
+	Phase     string
+	Step      int
+	Of        int
+	Unit      string
+	Quality   *float64
+	Expected  float64 // seconds
+}
+
+// Arm is the posterior of a candidate.
+type Arm struct {
+	Mean, SD           float64
+	Seconds, SecondsSD float64
+	State              string // the allocator's word, or set_aside
+	Why                string // of set_aside
+}
+
+// Outlook says what going on could bring.
+type Outlook struct {
+	LikelyFinal  bool
+	ExpectedGain float64
+	Chance       float64
+	Untried      int
+	SecondsLow   float64
+	SecondsHigh  float64
+}
+
+// FeedProgress is the feed being read now.
+type FeedProgress struct {
+	Feed  int
+	Phase string
+	Rows  int64
+	Of    int64
+}
+
+// Live tells what is not in the store about a task.
+func (s *Service) Live(ctx context.Context, taskID string) (l Live, err error) {
+	err = s.ask(ctx, func(st *state) error {
+		var task store.Task
+		if err := st.cfg.Store.Read(ctx, func(r *store.Reader) error {
+			task, err = r.TaskByID(taskID)
+			return err
+		}); err != nil {
+			return err
+		}
+		if c := st.changes[taskID]; c != nil && c.reading > 0 {
+			l.Feed = &FeedProgress{Feed: c.reading, Phase: c.latest.Phase, Rows: c.latest.Rows, Of: c.latest.Of}
+		}
+		t := st.tenants[task.SearchID]
+		if t == nil {
+			return nil
+		}
+		for _, r := range st.runs {
+			if r.trial.SearchID == t.row.ID {
+				l.Running = append(l.Running, running(r))
+			}
+		}
+		sort.Slice(l.Running, func(i, j int) bool { return l.Running[i].Started.Before(l.Running[j].Started) })
+		l.Queue = st.queue(t)
+		st.posterior(t, &l)
+		return nil
+	})
+	return l, err
+}
+
+func running(r *run) Running {
+	out := Running{
+		TrialID: r.trial.ID, Candidate: r.candidate.ID, Device: r.lease.Device.ID, Class: r.lease.Device.Class,
+		Started: r.begun, Phase: r.phase, Expected: r.expected,
+	}
+	if e := r.latest; e != nil {
+		out.Step, out.Of, out.Unit = int(e.Step), int(e.Of), e.Unit
+		if e.Quality != nil && e.Quality.Finite() {
+			q := float64(*e.Quality)
+			out.Quality = &q
+		}
+	}
+	return out
+}
+
+func (st *state) posterior(t *tenant, l *Live) {
+	view, ok := st.alloc.View(allocator.SearchID(t.row.ID))
+	if !ok {
+		return
+	}
+	l.Share = &view.Share
+	l.Arms = map[string]Arm{}
+	seconds := 0.0
+	for _, c := range view.Candidates {
+		arm := Arm{Mean: c.Mean, SD: c.SD, State: string(c.State), Seconds: math.Inf(1)}
+		for _, f := range c.Seconds {
+			if !f.Infeasible && f.Seconds < arm.Seconds {
+				arm.Seconds, arm.SecondsSD = f.Seconds, f.SD
+			}
+		}
+		if math.IsInf(arm.Seconds, 1) {
+			arm.Seconds = 0
+		}
+		if c.State == allocator.Untried || c.State == allocator.Running {
+			seconds += arm.Seconds
+		}
+		l.Arms[string(c.ID)] = arm
+	}
+	for id, why := range t.setAside {
+		l.Arms[id] = Arm{State: "set_aside", Why: why}
+	}
+	if view.Best >= 0 {
+		o := view.Outlook
+		slots := max(1, len(st.pool.Snapshot()))
+		l.Outlook = &Outlook{
+			LikelyFinal: o.LikelyFinal, ExpectedGain: o.ExpectedGain, Chance: o.Chance, Untried: o.Untried,
+			SecondsLow: seconds / float64(slots) / 2, SecondsHigh: 2 * seconds,
+		}
+	}
+}
+
+// PoolDevice is a device and who has it.
+type PoolDevice struct {
+	ID, Class, Name, State, Why string
+	TaskID, UserID              string // of the trial that holds it
+	Memory                      int64
+}
+
+// Pool lists the devices, and how many tasks wait for one.
+func (s *Service) Pool(ctx context.Context) (devices []PoolDevice, waiting int, err error) {
+	err = s.ask(ctx, func(st *state) error {
+		holders := map[string]store.Task{}
+		for _, r := range st.runs {
+			if t := st.tenants[r.trial.SearchID]; t != nil {
+				for _, task := range t.tasks {
+					holders[r.lease.Device.ID] = task
+				}
+			}
+		}
+		for _, d := range st.pool.Snapshot() {
+			row := PoolDevice{ID: d.Device.ID, Class: d.Device.Class, Name: d.Device.Name, State: string(d.State), Why: d.Why, Memory: d.Device.MemoryBytes}
+			if task, held := holders[d.Device.ID]; held && d.State == gpu.Held {
+				row.TaskID, row.UserID = task.ID, task.UserID
+			}
+			devices = append(devices, row)
+		}
+		for _, t := range st.tenants {
+			if st.queue(t) != nil {
+				waiting++
+			}
+		}
+		return nil
+	})
+	return devices, waiting, err
+}
+
+// SetDevices takes what a probe found: the devices that are there, and those
+// that processes of other people use, with a reason.
+func (s *Service) SetDevices(ctx context.Context, devices []gpu.Device, busy map[string]string) error {
+	return s.ask(ctx, func(st *state) error {
+		changed, err := st.pool.Set(devices)
+		if err != nil {
+			return err
+		}
+		changed = append(changed, st.pool.SetBusy(busy)...)
+		if len(changed) == 0 {
+			return nil
+		}
+		if _, err := st.cfg.Store.Write(ctx, func(tx *store.Tx) error {
+			for _, d := range changed {
+				if _, err := tx.Event("pool", "device.changed", map[string]any{
+					"device": d.Device.ID, "class": d.Device.Class, "state": d.State, "why": d.Why,
+				}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		for _, d := range changed {
+			if d.State == gpu.Busy && d.Lease != nil {
+				st.giveWay(d.Device.ID)
+			}
+		}
+		st.schedule()
+		return nil
+	})
+}
+
+// giveWay takes our trial off a device that somebody else has begun to use.
+func (st *state) giveWay(deviceID string) {
+	for _, r := range st.runs {
+		if r.lease.Device.ID == deviceID {
+			st.dismiss(r, leaveAway)
+		}
+	}
+}

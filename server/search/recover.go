@@ -1,0 +1,83 @@
+package search
+
+import (
+	"context"
+
+	"github.com/easeml/easeml/gpu/engine"
+	"github.com/easeml/easeml/gpu/trial"
+	"github.com/easeml/easeml/server/store"
+)
+
+// recover rebuilds everything from the rows: first the attempts that no
+// server watched are judged by their folders (local trials end with their
+// server, so one without a result is lost and queued again), then every open
+// search is made known to the allocator.
+func (st *state) recover(ctx context.Context) error {
+	var left []store.Attempt
+	trials := map[string]store.Trial{}
+	if err := st.cfg.Store.Read(ctx, func(r *store.Reader) (err error) {
+		if left, err = r.RunningAttempts(); err != nil {
+			return err
+		}
+		for _, a := range left {
+			if trials[a.TrialID], err = r.TrialByID(a.TrialID); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, a := range left {
+		events, _, err := trial.ReadEvents(a.Folder, 0)
+		if err != nil {
+			st.cfg.Log.Warn("events of an attempt could not be read", "folder", a.Folder, "error", err)
+		}
+		rate := st.rate(a.DeviceClass)
+		v := st.judge(trials[a.TrialID], a, events, engine.Notice{
+			Folder: a.Folder, Kind: engine.Ended, Code: -1, Cause: trial.CauseLost, Message: "It ended with its server.",
+		}, "", rate)
+		if v.result == nil {
+			// Nobody knows when it ended: what it told last is what it is charged for.
+			before := v.attempt.Seconds
+			v.attempt.Seconds = 0
+			if len(events) > 0 {
+				v.attempt.Seconds = events[len(events)-1].T
+			}
+			v.trial.Seconds += v.attempt.Seconds - before
+			v.trial.Charge += v.attempt.Seconds*rate - v.attempt.Charge
+			v.attempt.Charge = v.attempt.Seconds * rate
+		}
+		if err := st.commitEnd(v); err != nil {
+			return err
+		}
+	}
+	return st.cfg.Store.Read(ctx, func(r *store.Reader) error {
+		open, err := r.OpenSearches()
+		if err != nil {
+			return err
+		}
+		for _, row := range open {
+			tasks, err := r.TasksOfSearch(row.ID)
+			if err != nil {
+				return err
+			}
+			if len(tasks) == 0 {
+				continue
+			}
+			t, err := st.enlist(r, row)
+			if err != nil {
+				return err
+			}
+			st.tellRescored(t)
+		}
+		return nil
+	})
+}
+
+func (st *state) rate(class string) float64 {
+	if r := st.cfg.Options.Rates[class]; r > 0 {
+		return r
+	}
+	return 1
+}

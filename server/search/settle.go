@@ -1,0 +1,139 @@
+package search
+
+import (
+	"sort"
+	"time"
+
+	"github.com/easeml/easeml/allocator"
+	"github.com/easeml/easeml/server/store"
+)
+
+// settle ends for now every search that has nothing at work and nothing that
+// is worth starting.
+func (st *state) settle() {
+	busy := map[string]bool{}
+	for _, r := range st.runs {
+		busy[r.trial.SearchID] = true
+	}
+	ids := make([]string, 0, len(st.tenants))
+	for id, t := range st.tenants {
+		if t.row.State == "open" && !t.paused && !busy[id] {
+			ids = append(ids, id)
+		}
+	}
+	sort.Strings(ids)
+	for _, id := range ids {
+		view, ok := st.alloc.View(allocator.SearchID(id))
+		if !ok {
+			continue
+		}
+		reason := ""
+		switch {
+		case view.Outlook.Untried == 0:
+			reason = "exhausted"
+		case view.Outlook.LikelyFinal:
+			reason = "likely_final"
+		default:
+			continue
+		}
+		if err := st.commitSettled(st.tenants[id], reason, view.Outlook); err != nil {
+			st.cfg.Log.Error("a search could not be settled", "search", id, "error", err)
+		}
+	}
+}
+
+func (st *state) commitSettled(t *tenant, reason string, outlook allocator.Outlook) error {
+	now := st.now()
+	row := t.row
+	row.State, row.Reason, row.Settled = "settled", reason, &now
+	_, err := st.cfg.Store.Write(st.ctx, func(tx *store.Tx) error {
+		if err := tx.UpdateSearch(row); err != nil {
+			return err
+		}
+		tasks, err := tx.TasksOfSearch(row.ID)
+		if err != nil {
+			return err
+		}
+		for _, task := range tasks {
+			if task.State != "searching" {
+				continue
+			}
+			task.State, task.Reason, task.Settled, task.Changed = "settled", reason, &now, now
+			if err := tx.UpdateTask(task); err != nil {
+				return err
+			}
+			if _, err := tx.Event("task:"+task.ID, "task.settled", map[string]any{
+				"reason": reason, "expected_gain": outlook.ExpectedGain, "until": nil, "task": taskRow(task),
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		t.row = row
+	}
+	return err
+}
+
+// publishQueue tells each searching task with nothing at work what it waits for.
+func (st *state) publishQueue() {
+	for _, t := range st.tenants {
+		for id := range t.tasks {
+			if q := st.queue(t); q != nil {
+				st.hub.put(Transient{Topic: "task:" + id, Type: "queue", Key: id, Time: st.now()}, q)
+			} else {
+				st.hub.forget("task:"+id, "queue", id)
+			}
+		}
+	}
+}
+
+// Queue says what a task waits for.
+type Queue struct {
+	WaitingFor string  `json:"waiting_for"`
+	Position   int     `json:"position"`
+	EtaLow     float64 `json:"eta_low"` // seconds
+	EtaHigh    float64 `json:"eta_high"`
+}
+
+// queue is nil for a search that runs, is settled or is paused. Its place is
+// by attained share, which is what the allocator weighs most.
+func (st *state) queue(t *tenant) *Queue {
+	if t.row.State != "open" || t.paused || len(t.tasks) == 0 {
+		return nil
+	}
+	for _, r := range st.runs {
+		if r.trial.SearchID == t.row.ID {
+			return nil
+		}
+	}
+	mine, ok := st.alloc.View(allocator.SearchID(t.row.ID))
+	if !ok {
+		return nil
+	}
+	q := &Queue{WaitingFor: "a device", Position: 1}
+	working := map[string]bool{}
+	for _, r := range st.runs {
+		working[r.trial.SearchID] = true
+	}
+	for id, other := range st.tenants {
+		if other == t || other.row.State != "open" || other.paused || working[id] {
+			continue
+		}
+		if v, ok := st.alloc.View(allocator.SearchID(id)); ok && v.Share < mine.Share {
+			q.Position++
+		}
+	}
+	// The next device falls free when the first of the running trials ends; those before us take their turn first.
+	left := make([]float64, 0, len(st.runs))
+	for _, r := range st.runs {
+		left = append(left, max(0, r.expected-st.now().Sub(r.begun).Seconds()))
+	}
+	sort.Float64s(left)
+	if len(left) > 0 {
+		at := left[min(q.Position, len(left))-1] * float64((q.Position-1)/len(left)+1)
+		q.EtaLow, q.EtaHigh = at/2, 2*at+(5*time.Second).Seconds()
+	}
+	return q
+}

@@ -1,0 +1,201 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+
+	"github.com/easeml/easeml/allocator"
+	"github.com/easeml/easeml/server/store"
+)
+
+// SetStopped stops a task or lets it go on. Doing it again changes nothing.
+// A resumed task that was likely final goes on until it is exhausted.
+func (s *Service) SetStopped(ctx context.Context, task store.Task, stopped bool) (after store.Task, err error) {
+	err = s.ask(ctx, func(st *state) error {
+		reopened := false
+		_, err := st.cfg.Store.Write(ctx, func(tx *store.Tx) error {
+			now := st.now()
+			if after, err = tx.TaskByID(task.ID); err != nil {
+				return err
+			}
+			goOn := !stopped && after.State == "settled" && after.Reason != "exhausted"
+			if after.Stopped == stopped && !goOn {
+				return nil
+			}
+			after.Stopped, after.Changed = stopped, now
+			switch {
+			case after.Version == 0:
+				after.State = "declared"
+			case stopped:
+				after.State, after.Reason, after.Settled = "settled", "stopped", &now
+			default:
+				after.State, after.Reason, after.Settled = "searching", "", nil
+				reopened = true
+				row, err := tx.SearchByID(after.SearchID)
+				if err != nil {
+					return err
+				}
+				if row.State == "settled" {
+					row.State, row.Reason, row.Settled = "open", "", nil
+					if err := tx.UpdateSearch(row); err != nil {
+						return err
+					}
+				}
+			}
+			if err := tx.UpdateTask(after); err != nil {
+				return err
+			}
+			kind, data := "task.reopened", map[string]any{"reason": "resumed", "task": taskRow(after)}
+			if stopped {
+				kind, data = "task.settled", map[string]any{"reason": "stopped", "task": taskRow(after)}
+			}
+			_, err = tx.Event("task:"+after.ID, kind, data)
+			return err
+		})
+		if err != nil || after.SearchID == "" {
+			return err
+		}
+		if err := st.refresh(after.SearchID); err != nil {
+			return err
+		}
+		if reopened {
+			if err := st.alloc.Apply(allocator.SearchResumed{Search: allocator.SearchID(after.SearchID)}); err != nil {
+				return err
+			}
+		}
+		if err := st.leave(after.SearchID); err != nil {
+			return err
+		}
+		st.schedule()
+		return nil
+	})
+	return after, err
+}
+
+// SetOptions changes a task's options while it has no examples; later they
+// are part of what its searches were made with.
+func (s *Service) SetOptions(ctx context.Context, task store.Task, options map[string]any) (after store.Task, err error) {
+	wanted, err := checkOptions(options)
+	if err != nil {
+		return after, err
+	}
+	err = s.ask(ctx, func(st *state) error {
+		_, err := st.cfg.Store.Write(ctx, func(tx *store.Tx) error {
+			if after, err = tx.TaskByID(task.ID); err != nil {
+				return err
+			}
+			if bytes.Equal(encode(wanted), after.Options) {
+				return nil
+			}
+			if _, busy := st.changes[task.ID]; busy || after.NextExample > 1 {
+				return refuse(http.StatusConflict, fmt.Sprintf("Declare it under another name with these options, or drop %s first.", after.Name),
+					"%s has examples already, so its options stay. Nothing was changed.", after.Name)
+			}
+			after.Options, after.Changed = encode(wanted), st.now()
+			if err := tx.UpdateTask(after); err != nil {
+				return err
+			}
+			_, err = tx.Event("task:"+after.ID, "task.changed", taskRow(after))
+			return err
+		})
+		return err
+	})
+	return after, err
+}
+
+// StopTrial asks a running trial of the task to end; its best so far counts.
+// A trial that other tasks share goes on for them, so it is refused.
+func (s *Service) StopTrial(ctx context.Context, task store.Task, number int) error {
+	return s.ask(ctx, func(st *state) error {
+		var tr store.Trial
+		if err := st.cfg.Store.Read(ctx, func(r *store.Reader) error {
+			row, err := r.TaskTrialByNumber(task.ID, number)
+			if err != nil {
+				return refuse(http.StatusNotFound, "", "%s has no trial %d.", task.Name, number)
+			}
+			tr, err = r.TrialByID(row.TrialID)
+			return err
+		}); err != nil {
+			return err
+		}
+		if t := st.tenants[tr.SearchID]; t != nil && len(t.tasks) > 1 {
+			return refuse(http.StatusConflict, "", "Trial %d is shared with another task, so it goes on.", number)
+		}
+		for _, r := range st.runs {
+			if r.trial.ID == tr.ID {
+				st.dismiss(r, leaveStop)
+				return nil
+			}
+		}
+		return nil // it has ended: nothing to stop
+	})
+}
+
+// Drop forgets a task: its examples and feeds. Its finished trials stay as
+// history for the prior.
+func (s *Service) Drop(ctx context.Context, task store.Task) error {
+	return s.ask(ctx, func(st *state) error {
+		if c := st.changes[task.ID]; c != nil {
+			c.cancel()
+		}
+		var searchID string
+		_, err := st.cfg.Store.Write(ctx, func(tx *store.Tx) error {
+			now := st.now()
+			row, err := tx.TaskByID(task.ID)
+			if err != nil {
+				return err
+			}
+			searchID = row.SearchID
+			row.State, row.Dropped, row.Changed, row.Served = "dropped", &now, now, nil
+			if err := tx.UpdateTask(row); err != nil {
+				return err
+			}
+			_, err = tx.Event("task:"+row.ID, "task.dropped", taskRow(row))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if searchID != "" {
+			if err := st.refresh(searchID); err != nil {
+				return err
+			}
+			if err := st.leave(searchID); err != nil {
+				return err
+			}
+		}
+		st.schedule()
+		// Another task of the same data may read the same folder only under its own id, so these can go.
+		feeds, data := filepath.Join(st.cfg.Root, "feeds", task.ID), filepath.Join(st.cfg.Root, "data", task.ID)
+		paths := []string{feeds}
+		if !st.reads(data) {
+			paths = append(paths, data)
+		}
+		if err := removeFolders(paths...); err != nil {
+			st.cfg.Log.Warn("a dropped task's files could not be removed", "task", task.ID, "error", err)
+		}
+		return nil
+	})
+}
+
+// reads reports whether a search that a task still points to, or an attempt
+// at work, reads data under the folder.
+func (st *state) reads(folder string) bool {
+	for _, t := range st.tenants {
+		if filepath.Dir(t.row.DataPath) != folder {
+			continue
+		}
+		if len(t.tasks) > 0 {
+			return true
+		}
+		for _, r := range st.runs {
+			if r.trial.SearchID == t.row.ID {
+				return true
+			}
+		}
+	}
+	return false
+}
