@@ -26,12 +26,13 @@ func formatType(t Type) string {
 func formatFields(t Type) string {
 	fields := make([]string, len(t.Fields))
 	for i, f := range t.Fields {
-		fields[i] = formatField(f)
+		fields[i] = FormatField(f)
 	}
 	return strings.Join(fields, ", ")
 }
 
-func formatField(f Field) string {
+// FormatField is one field of the canonical text: image :: Tensor[8, 8, 1].
+func FormatField(f Field) string {
 	s := ""
 	if f.Name != "" {
 		s = f.Name + " :: "

@@ -120,7 +120,7 @@ func checkField(f Field) *fault {
 		case d < 1:
 			return faultf("", "a size is at least 1, not %d", d)
 		case d > MaxValues/n:
-			return faultf("", "a Tensor has at most 2,147,483,648 values, %s has more", formatField(Field{Shape: f.Shape}))
+			return faultf("", "a Tensor has at most 2,147,483,648 values, %s has more", FormatField(Field{Shape: f.Shape}))
 		}
 		n *= d
 	}

@@ -184,7 +184,7 @@ func (p *parser) typ(side Side) Type {
 		}
 		if !p.accept(",") {
 			if p.tok.kind == tokenAtom && (IsField(p.tok.text) || p.tok.text == "Tensor" || p.tok.text == "Class") {
-				panic(p.errorAt(p.tok, "a comma is missing between "+formatField(f)+" and "+p.tok.text, ""))
+				panic(p.errorAt(p.tok, "a comma is missing between "+FormatField(f)+" and "+p.tok.text, ""))
 			}
 			p.unexpected()
 		}

@@ -15,7 +15,8 @@ type Error struct {
 	// After is said last: "Nothing was declared."
 	After string
 
-	missing bool // the text ended where more was wanted: nothing typed is wrong
+	missing bool // a statement ended where more was wanted: nothing typed is wrong
+	open    bool // and it ended inside brackets
 }
 
 // Error is the sentence with the place in front.

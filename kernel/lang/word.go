@@ -2,6 +2,7 @@ package lang
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,38 +83,15 @@ func readWhole(s string) (int, bool) {
 	return int(n), err == nil && n <= math.MaxInt32
 }
 
-// isNumber is NUMBER, JSON's.
+var numberPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+// isNumber is NUMBER, JSON's, within the range of float64.
 func isNumber(s string) bool {
-	rest := strings.TrimPrefix(s, "-")
-	digits := func() int {
-		n := 0
-		for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
-			n++
-		}
-		rest = rest[n:]
-		return n
-	}
-	zero := strings.HasPrefix(rest, "0")
-	if n := digits(); n == 0 || zero && n > 1 {
+	if !numberPattern.MatchString(s) {
 		return false
 	}
-	if strings.HasPrefix(rest, ".") {
-		rest = rest[1:]
-		if digits() == 0 {
-			return false
-		}
-	}
-	if strings.HasPrefix(rest, "e") || strings.HasPrefix(rest, "E") {
-		rest = strings.TrimLeft(rest[1:2], "+-") + rest[min(2, len(rest)):]
-		if len(s) == 0 || digits() == 0 {
-			return false
-		}
-	}
-	if rest != "" {
-		return false
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	return err == nil && !math.IsInf(f, 0)
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
 }
 
 // readRange reads INT or RANGE; ok is false where it is neither, message says
