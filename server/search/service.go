@@ -12,6 +12,7 @@ import (
 	"github.com/easeml/easeml/gpu"
 	"github.com/easeml/easeml/gpu/engine"
 	"github.com/easeml/easeml/gpu/trial"
+	"github.com/easeml/easeml/server/history"
 	"github.com/easeml/easeml/server/store"
 )
 
@@ -37,7 +38,7 @@ type Config struct {
 	Devices []gpu.Device
 	Root    string // folder of trials, data and feeds
 	Options allocator.Options
-	Prior   *allocator.Prior // for new searches; nil: the allocator's own
+	Priors  history.Priors // by kind of search; where it has none, the allocator's own
 	Log     *slog.Logger
 
 	TrialSeconds float64          // longest one attempt may take; 0 = one hour

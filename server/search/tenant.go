@@ -65,7 +65,7 @@ func (st *state) enlist(r *store.Reader, row store.Search) (*tenant, error) {
 	}
 	added := allocator.SearchAdded{
 		Search: allocator.SearchID(row.ID), Owners: 1, Arms: arms,
-		Examples: row.Rows, Features: int(t.profile.Features), Prior: st.cfg.Prior,
+		Examples: row.Rows, Features: int(t.profile.Features), Prior: st.cfg.Priors.For(row),
 	}
 	if row.Inherits != "" {
 		if added.Inherited, err = inherited(r, row.Inherits); err != nil {

@@ -1,0 +1,116 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/easeml/easeml/allocator"
+	"github.com/easeml/easeml/server/store"
+)
+
+// MinSearches is how many searches of a kind must have finished trials before
+// their history says more than the allocator's own prior from families and
+// estimates.
+const MinSearches = 3
+
+// Kind is what searches must have in common to teach each other: a candidate's
+// accuracy on pictures says nothing of its R² on tables.
+type Kind struct {
+	Template string
+	Target   string // classes, numbers
+}
+
+// Priors holds one prior a kind of search.
+type Priors map[Kind]*allocator.Prior
+
+// For is the prior of a search; nil where history is too short.
+func (p Priors) For(row store.Search) *allocator.Prior {
+	return p[kindOf(row.Template, row.Target)]
+}
+
+// Build fits the priors from the finished trials of all searches.
+func Build(ctx context.Context, st *store.Store) (Priors, error) {
+	var finished []store.Finished
+	if err := st.Read(ctx, func(r *store.Reader) (err error) {
+		finished, err = r.History()
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	histories, err := collect(finished)
+	if err != nil {
+		return nil, err
+	}
+	priors := Priors{}
+	for kind, h := range histories {
+		if len(h.rows) < MinSearches {
+			continue
+		}
+		family := func(id allocator.CandidateID) string { return h.families[id] }
+		if priors[kind], err = allocator.FitPrior(h.rows, family, allocator.FitOptions{}); err != nil {
+			return nil, fmt.Errorf("history of %s: %w", kind.Template, err)
+		}
+	}
+	return priors, nil
+}
+
+type history struct {
+	rows     []allocator.Row
+	at       map[string]int // dataset version and metric → row
+	families map[allocator.CandidateID]string
+}
+
+// collect makes one row a dataset version and metric: equal data taught the
+// same thing, however many users fed them.
+func collect(finished []store.Finished) (map[Kind]*history, error) {
+	histories := map[Kind]*history{}
+	for _, f := range finished {
+		if f.Quality == nil || f.State != "ok" {
+			continue
+		}
+		var candidate struct {
+			Family string `json:"family"`
+		}
+		var profile struct {
+			Features int `json:"features"`
+		}
+		if err := json.Unmarshal(f.Object, &candidate); err != nil {
+			return nil, fmt.Errorf("candidate %s of search %s: %w", f.Candidate, f.SearchID, err)
+		}
+		if err := json.Unmarshal(f.Profile, &profile); err != nil {
+			return nil, fmt.Errorf("profile of search %s: %w", f.SearchID, err)
+		}
+		kind := kindOf(f.Template, f.Target)
+		h := histories[kind]
+		if h == nil {
+			h = &history{at: map[string]int{}, families: map[allocator.CandidateID]string{}}
+			histories[kind] = h
+		}
+		key := f.DatasetVersion + " " + f.Metric
+		i, known := h.at[key]
+		if !known {
+			i = len(h.rows)
+			h.at[key] = i
+			h.rows = append(h.rows, allocator.Row{
+				Quality: map[allocator.CandidateID]float64{}, Seconds: map[allocator.CandidateID]float64{},
+				Class: map[allocator.CandidateID]string{}, Examples: f.Rows, Features: profile.Features,
+			})
+		}
+		id := allocator.CandidateID(f.Candidate)
+		h.families[id] = candidate.Family
+		h.rows[i].Quality[id], h.rows[i].Class[id] = *f.Quality, f.DeviceClass
+		if f.Seconds > 0 {
+			h.rows[i].Seconds[id] = f.Seconds
+		}
+	}
+	return histories, nil
+}
+
+func kindOf(template string, target json.RawMessage) Kind {
+	var t struct {
+		Kind string `json:"kind"`
+	}
+	_ = json.Unmarshal(target, &t) // a search's target is always written by us
+	return Kind{Template: template, Target: t.Kind}
+}
