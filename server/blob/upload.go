@@ -65,15 +65,25 @@ func (s *Store) forget(id string) {
 	delete(s.partials, id)
 }
 
-// Create begins an empty upload. One that was begun already stays as it is.
+// Create begins an empty upload. One that was begun already, or is committed,
+// stays as it is.
 func (s *Store) Create(id string) error {
 	name, err := uploadName(id)
 	if err != nil {
 		return err
 	}
-	f, err := s.root.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err == nil {
-		err = errors.Join(f.Close(), s.syncDir(uploadsDir))
+	p := s.partial(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d, err := s.done(name)
+	if err == nil && d == nil {
+		var f *os.File
+		if f, err = s.root.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+			err = errors.Join(f.Close(), s.syncDir(uploadsDir))
+		}
+	}
+	if err != nil || d != nil {
+		s.forget(id)
 	}
 	if err != nil {
 		return fmt.Errorf("begin upload %s: %w", id, err)
@@ -170,13 +180,17 @@ func (s *Store) Append(id string, offset int64, r io.Reader, size int64) (newOff
 func (s *Store) begin(p *partial, id, name string, offset int64) (*os.File, int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	d, err := s.done(name)
+	if err != nil {
+		return nil, 0, fmt.Errorf("upload %s: %w", id, err)
+	}
+	if d != nil { // committed: nothing can be added
+		s.forget(id)
+		return nil, 0, &OffsetError{ID: id, Sent: offset, Have: d.Size}
+	}
 	f, err := s.root.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		s.forget(id)
-		d, doneErr := s.done(name)
-		if doneErr == nil && d != nil {
-			return nil, 0, &OffsetError{ID: id, Sent: offset, Have: d.Size}
-		}
 		return nil, 0, missing("upload", id, err)
 	}
 	st, err := f.Stat()
@@ -239,7 +253,7 @@ func (s *Store) Remove(id string) error {
 	defer p.mu.Unlock()
 	defer s.forget(id)
 	p.turn++
-	for _, n := range []string{name, name + doneSuffix} {
+	for _, n := range []string{name, name + doneSuffix, name + doneSuffix + tempSuffix} {
 		if err := s.root.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove upload %s: %w", id, err)
 		}
