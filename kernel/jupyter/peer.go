@@ -11,6 +11,8 @@ import (
 	"github.com/go-zeromq/zmq4/security/null"
 )
 
+var nullSecurity = null.Security()
+
 // peer is one connection that is through its handshake.
 type peer struct {
 	identity string // as the peer gave it, or one of ours
@@ -33,7 +35,7 @@ func shake(c net.Conn, kind zmq4.SocketType, l *limits) (p *peer, err error) {
 		return nil, err
 	}
 	g := newGuard(c, l)
-	conn, err := zmq4.Open(g, null.Security(), kind, nil, true, nil)
+	conn, err := zmq4.Open(g, nullSecurity, kind, nil, true, nil)
 	if err != nil {
 		return nil, err
 	}
