@@ -275,3 +275,7 @@ func (l *Local) killAll() {
 		a.kill(syscall.SIGKILL)
 	}
 }
+
+// Owns reports whether a process was started by an engine of this root, at whatever remove. It may be called at any
+// time from any goroutine.
+func (l *Local) Owns(pid int) bool { return environmentHas(pid, markName+"="+l.mark) }

@@ -42,7 +42,9 @@ type Refusal struct {
 }
 
 // Error is the message.
-func (r *Refusal) Error() string { return orElse(r.Message, "The predictor refused and gave no reason.") }
+func (r *Refusal) Error() string {
+	return orElse(r.Message, "The predictor refused and gave no reason.")
+}
 
 // Rescore asks a resident predictor how good its model is on another version of the data.
 type Rescore struct {
