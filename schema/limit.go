@@ -132,7 +132,7 @@ func checkClasses(c Classes) *fault {
 	case c.Count < MinClasses:
 		return faultf("A single number is Tensor[1].", "a Class needs at least %d classes", MinClasses)
 	case c.Count > MaxClasses:
-		return faultf("", "a Class has at most 100,000 classes, not %d", c.Count)
+		return faultf("", "a Class has at most 100,000 classes, not %s", group(c.Count))
 	case c.Labels != nil && len(c.Labels) != c.Count:
 		return faultf("", "a Class of %d classes has %d labels", c.Count, len(c.Labels))
 	}
@@ -170,14 +170,15 @@ func checkType(s Side, t Type) (int, *fault) {
 		return -1 - MaxPointers, faultf("", "the %s has more than %d pointers", s, MaxPointers)
 	}
 	seen, values := map[string]bool{}, 0
+	first := map[string]int{}
 	for i, name := range t.names(s) {
 		if seen[name] {
-			if t.Fields[i].Name == "" {
-				return i, faultf("Give it a name of its own.", "a field without a name is called %s here, and there is a field %s", name, name)
+			if t.Fields[i].Name == "" || t.Fields[first[name]].Name == "" {
+				return i, faultf("Give the other one a name of its own.", "a field without a name is called %s here, and there is a field %s", name, name)
 			}
 			return i, faultf("", "the %s has two fields %s", s, name)
 		}
-		seen[name] = true
+		seen[name], first[name] = true, i
 		if values += t.Fields[i].Size(); values > MaxValues {
 			return i, faultf("", "an example of the %s has more than 2,147,483,648 values", s)
 		}
@@ -200,7 +201,7 @@ func checkSides(p Program) (int, *fault) {
 	}
 	for i, name := range p.Names(Output) {
 		if seen[name] {
-			return i, faultf("Call one of them "+name+"_out, for example.", "%s is a field of the input and of the output", name)
+			return i, faultf("Call one of them "+name+"_out, for example.", "`%s` is a field of the input and of the output", name)
 		}
 	}
 	return 0, nil
