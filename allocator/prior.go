@@ -24,7 +24,8 @@ type Prior struct {
 type PriorCandidate struct {
 	ID     CandidateID `json:"id"`
 	Family string      `json:"family,omitempty"`
-	Rows   int         `json:"rows"` // past searches in which it was tried
+	Rows   int         `json:"rows"`  // past searches in which its quality was measured
+	Timed  int         `json:"timed"` // past searches in which its seconds were
 }
 
 // QualityPrior is a Gaussian over the candidates' qualities on a scale: "logit" (log((q+0.02)/(1-q+0.02))) or "linear".

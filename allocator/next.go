@@ -1,0 +1,175 @@
+package allocator
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// pick is a decision before it is put into words.
+type pick struct {
+	search             *search
+	arm, second        int
+	score, secondScore float64
+	turn               string
+	turnNumbers        []number
+}
+
+type number struct {
+	name  string
+	value float64
+}
+
+// Next says what a free device of the class should train; false = nothing for it now. It does not change state: the
+// caller applies [TrialStarted] when it has acted.
+func (a *Allocator) Next(class string) (Decision, bool) {
+	c := a.classIndex(class)
+	if c < 0 {
+		return Decision{}, false
+	}
+	p, ok := a.pick(c)
+	if !ok {
+		return Decision{}, false
+	}
+	return Decision{Search: p.search.id, Candidate: p.search.arms[p.arm].ID, Class: class, Reason: a.reason(p, c)}, true
+}
+
+// pick decides. On the default path it allocates nothing.
+func (a *Allocator) pick(c int) (pick, bool) {
+	if len(a.classes[c].rank.items) == 0 {
+		return pick{}, false
+	}
+	switch a.opts.Policy {
+	case PolicyDefault, PolicyMMEI:
+		return a.byRate(c), true
+	case PolicyRoundRobin:
+		return a.robin(a.runnable(c), c), true
+	case PolicyGreedy:
+		return a.greedy(a.runnable(c), c), true
+	case PolicyHybrid:
+		if a.hybrid.Robin {
+			return a.robin(a.runnable(c), c), true
+		}
+		return a.greedy(a.runnable(c), c), true
+	case PolicyFCFS:
+		return a.first(a.runnable(c), c), true
+	}
+	return a.random(a.runnable(c), c), true
+}
+
+// byRate is the default policy: an overdue search, else the one with the highest key (see [Allocator.key]).
+func (a *Allocator) byRate(c int) pick {
+	turn, s := "", (*search)(nil)
+	if a.opts.Policy == PolicyDefault {
+		if s = a.overdue(c); s != nil {
+			turn = "overdue"
+		}
+	}
+	if s == nil {
+		s = a.classes[c].rank.top(a)
+		turn = "rate"
+		if s.places[c].stage > 0 {
+			turn = "opening"
+		}
+	}
+	p := &s.places[c]
+	return pick{search: s, arm: p.arm, second: p.second, score: p.logScore, secondScore: p.secondScore, turn: turn}
+}
+
+// share is the search's load over the mean of the active ones; 1 while nobody has any.
+func (a *Allocator) share(s *search) float64 {
+	m := a.mean()
+	if m <= 0 {
+		return 1
+	}
+	return (s.attained + s.expected) / s.owners / m
+}
+
+func (a *Allocator) reason(p pick, c int) Reason {
+	s := p.search
+	byRate := a.opts.Policy == PolicyDefault || a.opts.Policy == PolicyMMEI
+	score := func(x float64) float64 {
+		switch {
+		case math.IsInf(x, 0):
+			return 0
+		case byRate:
+			return math.Exp(x)
+		}
+		return x
+	}
+	r := Reason{
+		Policy: a.opts.Policy, Prior: s.prior.ID, Score: score(p.score), Best: s.best, AttainedShare: a.share(s),
+	}
+	r.Mean, r.SD = s.forecastQuality(p.arm)
+	f := s.forecastSeconds(p.arm, c)
+	r.Seconds, r.SecondsSD = f.Seconds, f.SD
+	if p.second >= 0 {
+		r.RunnerUp = &RunnerUp{Candidate: s.arms[p.second].ID, Score: score(p.secondScore)}
+	}
+	stage, cheapest := s.places[c].stage, 0.0
+	if stage == 1 {
+		cheapest = s.cheapestCost(a, c)
+	}
+	for k := range s.arms {
+		if s.arms[k].state != Untried || s.arms[k].removed {
+			continue
+		}
+		if why := s.aside(a, k, c, stage, cheapest); why != "" {
+			r.SetAside = append(r.SetAside, SetAsideArm{Candidate: s.arms[k].ID, Why: why})
+		}
+	}
+	turn := append([]number{{"share", r.AttainedShare}, {"searches", float64(len(a.classes[c].rank.items))},
+		{"waited", float64(a.classes[c].started - s.places[c].since)}}, p.turnNumbers...)
+	var b strings.Builder
+	b.WriteString(p.turn)
+	for _, n := range turn {
+		b.WriteString(" " + n.name + "=" + strconv.FormatFloat(n.value, 'g', 3, 64))
+	}
+	r.Turn = b.String()
+	return r
+}
+
+// forecastQuality is the median of arm k's quality, and its standard deviation by the slope there.
+func (s *search) forecastQuality(k int) (mean, sd float64) {
+	mean = s.scale.from(s.quality.mu[k])
+	return mean, math.Sqrt(s.quality.bareVariance(k)) * s.scale.slope(mean)
+}
+
+// forecastSeconds is mean and standard deviation of the log-normal duration.
+func (s *search) forecastSeconds(k, c int) Forecast {
+	m, v := s.logSeconds(k, c)
+	v = min(v, 50)
+	mean := math.Exp(min(m+0.5*v, maxLogSeconds+5))
+	return Forecast{Seconds: mean, SD: mean * math.Sqrt(math.Expm1(v)), Infeasible: s.arms[k].infeasible&(1<<c) != 0}
+}
+
+// View returns what is thought of a search; false = unknown search.
+func (a *Allocator) View(id SearchID) (SearchView, bool) {
+	s, ok := a.searches[id]
+	if !ok {
+		return SearchView{}, false
+	}
+	v := SearchView{
+		Search: id, Prior: s.prior.ID, Owners: s.owners, Paused: s.paused, Attained: s.attained, InFlight: s.expected,
+		Share: a.share(s), Best: s.best, BestCandidate: s.bestArm, Outlook: s.outlook(a),
+	}
+	for k := range s.arms {
+		arm := &s.arms[k]
+		if arm.removed {
+			continue
+		}
+		state := arm.state
+		if state == Untried && arm.infeasible != 0 && !s.open(a, k, false) {
+			state = TriedInfeasible
+		}
+		cv := CandidateView{ID: arm.ID, Version: arm.Version, Family: arm.Family, State: state, Quality: arm.quality, Charge: arm.charge, Seconds: map[string]Forecast{}}
+		cv.Mean, cv.SD = s.forecastQuality(k)
+		for c := range a.classes {
+			if a.known()&arm.allowed&(1<<c) != 0 {
+				cv.Seconds[a.classes[c].name] = s.forecastSeconds(k, c)
+			}
+		}
+		v.Candidates = append(v.Candidates, cv)
+	}
+	return v, true
+}
