@@ -20,12 +20,16 @@ const (
 )
 
 // Classify says why an attempt ended without a result.json: one of the failure kinds and one sentence for people. What
-// the trainer said itself in a failed event goes first, then what the engine did, then the signal and the log.
+// the trainer said itself in a failed event goes first, then what the engine did, then the signal and the log. An
+// attempt that said it is paused has not failed: its kind is Paused.
 func Classify(ended Ended, events []Event, logTail string) (kind, message string) {
 	for i := len(events) - 1; i >= 0; i-- {
 		if e := events[i]; e.Type == EventFailed && e.Kind != "" {
 			return e.Kind, orElse(e.Message, "The trainer gave no reason.")
 		}
+	}
+	if _, paused := PausedAt(events); paused && ended.Code == 0 {
+		return Paused, "It was paused."
 	}
 	switch ended.Cause {
 	case CauseMemory:

@@ -95,6 +95,17 @@ func ReadEvents(folder string, afterOffset int64) ([]Event, int64, error) {
 	return events, afterOffset + int64(used), err
 }
 
+// PausedAt reports whether an attempt has left on an order to pause, and the checkpoint to go on from, relative to its
+// folder; empty when it has to begin anew.
+func PausedAt(events []Event) (checkpoint string, paused bool) {
+	for i := len(events) - 1; i >= 0; i-- {
+		if events[i].Type == EventPaused {
+			return events[i].Checkpoint, true
+		}
+	}
+	return "", false
+}
+
 // parseEvents reads whole lines and says how many bytes they were.
 func parseEvents(b []byte) (events []Event, used int, err error) {
 	for {

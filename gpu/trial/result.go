@@ -9,7 +9,7 @@ import (
 const (
 	OK      = "ok"      // ran to its end
 	Stopped = "stopped" // told to stop, or out of time; the best so far counts
-	Paused  = "paused"  // left a checkpoint
+	Paused  = "paused"  // left on an order, perhaps with a checkpoint; there is no result then, see PausedAt
 	Failed  = "failed"  // see Kind
 )
 
@@ -23,12 +23,15 @@ const (
 	KindUnsupported = "unsupported"
 )
 
-// Result is result.json, which the trainer writes last: its presence means that the attempt has finished.
+// Result is result.json, which the trainer writes last: its presence means that the attempt has finished, well or as
+// failed. A failed one has a NaN quality.
 type Result struct {
 	Format          int               `json:"format"`
 	Outcome         string            `json:"outcome"`
 	Kind            string            `json:"kind,omitempty"`    // when failed
 	Message         string            `json:"message,omitempty"` // when failed, one sentence
+	Where           *Where            `json:"where,omitempty"`   // when failed
+	Hint            string            `json:"hint,omitempty"`    // when failed: what to do
 	Quality         Number            `json:"quality"`           // in [0,1]
 	Metrics         map[string]Number `json:"metrics"`
 	QualityInterval *[2]Number        `json:"quality_interval"`
