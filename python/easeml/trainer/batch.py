@@ -1,0 +1,240 @@
+"""Preparation: the one path from examples to what families see, the same for training and answering.
+
+`Preparation.learn` looks at training rows only and its state is JSON, kept in the model's spec.
+A `Batch` offers views that are computed when a family asks for them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from . import normalization as norm
+from .examples import Examples
+from .program import Field, Program, Target
+
+MOST_LEVELS = 50
+"""A category's most frequent levels get a column each; the others share one."""
+
+
+def field_kind(f: Field) -> str:
+    """``category``, ``number`` (rank ≤ 1) or ``picture`` (rank ≥ 2): how a field is prepared."""
+    if f.is_class:
+        return "category"
+    return "picture" if f.rank >= 2 else "number"
+
+
+def _learn_numbers(f: Field, values: np.ndarray, normalization) -> dict:
+    values = values.astype(np.float64, copy=False)
+    state: dict = {"kind": "number", "range": _range(values)}
+    if normalization is not None and f.size >= 8:
+        state["normalization"] = {"name": normalization, **norm.learn(values)}
+        values = norm.apply(normalization, values, state["normalization"])
+    missing = np.isnan(values)
+    empty = missing.all(axis=0) if len(values) else np.ones(f.size, bool)
+    median = np.zeros(f.size)
+    if not empty.all():
+        median[~empty] = np.nanmedian(values[:, ~empty], axis=0)
+    filled = np.where(missing, median, values)
+    std = filled.std(axis=0) if len(filled) else np.ones(f.size)
+    mean = filled.mean(axis=0) if len(filled) else np.zeros(f.size)
+    state |= {"median": median.tolist(), "mean": mean.tolist(),
+              "std": np.where(std > 1e-12 * np.maximum(1.0, np.abs(mean)), std, 1.0).tolist(),
+              "missing": np.flatnonzero(missing.any(axis=0) & ~empty).tolist()}
+    return state
+
+
+def _learn_picture(values: np.ndarray, normalization) -> dict:
+    state: dict = {"kind": "picture", "range": _range(values)}
+    if normalization is not None:
+        state["normalization"] = {"name": normalization, **norm.learn(values)}
+        values = norm.apply(normalization, values, state["normalization"])
+    # One scale for the whole picture: a corner that is almost always dark must not be blown up.
+    state |= {"lo": float(values.min()), "hi": float(values.max()),
+              "mean": float(values.mean(dtype=np.float64)), "std": float(values.std(dtype=np.float64)) or 1.0}
+    return state
+
+
+def _learn_category(f: Field, values: np.ndarray) -> dict:
+    levels: list[str] = list(f.classes or ())
+    counts: dict[str, int] = {}
+    for v in values:
+        if v is not None:
+            counts[v] = counts.get(v, 0) + 1
+    seen = sorted((v for v in counts if v not in levels), key=lambda v: (-counts[v], v))
+    levels += sorted(seen[:max(0, MOST_LEVELS - len(levels))])
+    return {"kind": "category", "levels": levels, "missing": any(v is None for v in values)}
+
+
+def _range(values: np.ndarray) -> list[float]:
+    finite = values[np.isfinite(values)]
+    return [float(finite.min()), float(finite.max())] if finite.size else [0.0, 0.0]
+
+
+class Preparation:
+    """What was learned about the inputs (and the scale of number targets) from training rows.
+
+    ``state`` is plain JSON. Number targets are standardized for families and brought back after.
+    """
+
+    def __init__(self, program: Program, target: Target, state: dict):
+        self.program, self.target, self.state = program, target, state
+
+    @classmethod
+    def learn(cls, program: Program, target: Target, train: Examples, normalization=None) -> "Preparation":
+        """Learn medians, scales, ranges and levels from `train`."""
+        fields = {}
+        for f in program.inputs:
+            values, kind = train.columns[f.name], field_kind(f)
+            if kind == "category":
+                fields[f.name] = _learn_category(f, values)
+            elif kind == "number":
+                fields[f.name] = _learn_numbers(f, values, normalization)
+            else:
+                fields[f.name] = _learn_picture(values, normalization)
+        state: dict = {"fields": fields}
+        if not target.is_classes:
+            y = number_targets(program, train)
+            std = y.std(axis=0)
+            state["target"] = {"mean": y.mean(axis=0).tolist(), "std": np.where(std > 0, std, 1.0).tolist()}
+        return cls(program, target, state)
+
+    def batch(self, examples: Examples, *, with_target: bool) -> "Batch":
+        """Examples as families see them; with `with_target` also ``y``."""
+        y = None
+        if with_target:
+            if self.target.is_classes:
+                y = label_codes(self.program, self.target, examples)
+            else:
+                known = self.state["target"]
+                y = (number_targets(self.program, examples) - known["mean"]) / known["std"]
+        return Batch(self, examples, y)
+
+    def answers(self, predicted: np.ndarray) -> np.ndarray:
+        """Predictions on the target's own scale: probabilities cleaned up, numbers brought back."""
+        predicted = np.asarray(predicted, dtype=np.float64)
+        if self.target.is_classes:
+            return predicted
+        if predicted.ndim == 1:
+            predicted = predicted[:, None]
+        known = self.state["target"]
+        return predicted * known["std"] + known["mean"]
+
+
+def label_codes(program: Program, target: Target, examples: Examples) -> np.ndarray:
+    """Each row's label as its place in ``target.labels``; −1 for a label that isn't there.
+
+    A one-hot output ``Tensor[D]`` was turned into a label by ingest, so there is one column always.
+    """
+    places = {label: i for i, label in enumerate(target.labels)}
+    return np.array([places.get(v, -1) for v in examples.columns[program.outputs[0].name]], dtype=np.int64)
+
+
+def number_targets(program: Program, examples: Examples) -> np.ndarray:
+    """The outputs' numbers side by side, [n, d], in their own unit."""
+    return np.concatenate([examples.columns[f.name].astype(np.float64) for f in program.outputs], axis=1)
+
+
+class Batch:
+    """Rows as families see them. All views have ``n`` rows, in the same order.
+
+    ``y``: ints in 0..k−1 for classes; floats [n, d] of mean 0 and deviation 1 (on the training
+    rows) for numbers; None where there is nothing to learn from.
+    ``classes``: k, the number of labels, 0 for numbers. ``outputs``: d, or k.
+    """
+
+    def __init__(self, preparation: Preparation, examples: Examples, y: np.ndarray | None):
+        self._preparation, self._examples = preparation, examples
+        self.y = y
+        self.n = len(examples)
+        target = preparation.target
+        self.classes = len(target.labels) if target.is_classes else 0
+        self.outputs = self.classes or target.size
+
+    def rows(self, which: np.ndarray) -> "Batch":
+        """Some of the rows, by position."""
+        return Batch(self._preparation, self._examples.take(which), None if self.y is None else self.y[which])
+
+    def _values(self, f: Field) -> np.ndarray:
+        """A tensor field's values [n, size], normalized."""
+        values = self._examples.columns[f.name]
+        known = self._preparation.state["fields"][f.name].get("normalization")
+        if known:
+            values = norm.apply(known["name"], values, known)
+        return values
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """Floats [n, p] for methods that measure distances: everything filled in and scaled.
+
+        Numbers are standardized, with one more column for each that was missing in training;
+        pictures share one scale; categories have a column for each level, one for missing.
+        """
+        blocks = []
+        for f in self._preparation.program.inputs:
+            state = self._preparation.state["fields"][f.name]
+            if state["kind"] == "category":
+                codes = self._codes(f)
+                width = len(state["levels"]) + 1
+                block = np.zeros((self.n, width))
+                hit = codes < width
+                block[np.flatnonzero(hit), codes[hit]] = 1.0
+                blocks.append(block if state["missing"] else block[:, :-1])
+                continue
+            values = self._values(f).astype(np.float64, copy=False)
+            if state["kind"] == "picture":
+                blocks.append((values - state["mean"]) / state["std"])
+                continue
+            missing = np.isnan(values)
+            blocks.append((np.where(missing, state["median"], values) - state["mean"]) / state["std"])
+            if state["missing"]:
+                blocks.append(missing[:, state["missing"]].astype(np.float64))
+        return np.ascontiguousarray(blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1))
+
+    def _codes(self, f: Field) -> np.ndarray:
+        """A category's levels as ints: their place, then missing, then never seen."""
+        levels = self._preparation.state["fields"][f.name]["levels"]
+        places = {v: i for i, v in enumerate(levels)}
+        missing, unseen = len(levels), len(levels) + 1
+        return np.array([missing if v is None else places.get(v, unseen) for v in self._examples.columns[f.name]], dtype=np.int64)
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """Floats [n, q] for trees that split on raw values: missing numbers stay NaN, categories are codes."""
+        blocks = []
+        for f in self._preparation.program.inputs:
+            if f.is_class:
+                blocks.append(self._codes(f)[:, None].astype(np.float64))
+            else:
+                blocks.append(self._values(f).astype(np.float64, copy=False))
+        return np.ascontiguousarray(np.concatenate(blocks, axis=1))
+
+    @cached_property
+    def category_columns(self) -> list[int]:
+        """The columns of `table` that hold categories' codes."""
+        at, out = 0, []
+        for f in self._preparation.program.inputs:
+            if f.is_class:
+                out.append(at)
+            at += f.size
+        return out
+
+    @property
+    def picture_shape(self) -> tuple[int, int, int] | None:
+        """Height, width, channels of the first picture among the inputs; None without one."""
+        for f in self._preparation.program.inputs:
+            if field_kind(f) == "picture" and len(f.shape) in (2, 3):
+                return (*f.shape, 1)[:3] if len(f.shape) == 2 else tuple(f.shape)
+        return None
+
+    @cached_property
+    def pictures(self) -> np.ndarray:
+        """The first picture field, float32 [n, height, width, channels], scaled so that training spans [0, 1]."""
+        for f in self._preparation.program.inputs:
+            if field_kind(f) == "picture" and len(f.shape) in (2, 3):
+                state = self._preparation.state["fields"][f.name]
+                width = (state["hi"] - state["lo"]) or 1.0
+                values = (self._values(f).astype(np.float32, copy=False) - np.float32(state["lo"])) / np.float32(width)
+                return np.ascontiguousarray(values.reshape(self.n, *self.picture_shape))
+        raise ValueError("there is no picture among the inputs")

@@ -1,0 +1,106 @@
+"""Checks on a feed: cheap looks for what makes qualities lie, each with what to type."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .program import Field, Target, fold
+
+if TYPE_CHECKING:
+    from .ingest import Feed
+
+_ENTITY = re.compile(r"(^|_)(patient|subject|person|user|customer|client|animal|site|house|family|member|participant|speaker|donor|plate|device)(_?(id|nr|no|number|code))?($|_)")
+_ID = re.compile(r"(^|_)(id|ids|uuid|guid|index|idx|nr|row|rowid|rownum|number|key|serial)($|_)")
+GIVES_AWAY = 0.98
+"""A column that alone is right in so large a share of rows gives the answer away."""
+
+
+def looks_like_entity(column: str) -> bool:
+    """Whether a column's name says that it tells people or things apart: patient_id, subject."""
+    return bool(_ENTITY.search(fold(column)))
+
+
+def _warning(code: str, message: str, column: str | None = None, fix: str | None = None) -> dict:
+    return {"code": code, "message": message, "column": column, "fix": fix}
+
+
+def warnings(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.ndarray]], outputs: list[tuple[Field, np.ndarray]],
+             counts: Counter[str]) -> list[dict]:
+    """All findings, the gravest first: code, message, column, and a statement's clause that mends it."""
+    found: list[dict] = []
+    n = len(inputs[0][1]) if inputs else 0
+    if n >= 20:
+        found += _entities(feed, n)
+        for f, v in inputs:
+            if f.rank == 0:
+                column = (feed.columns_of.get(f.name) or [f.name])[0]
+                found += _one_column(f, v, column, target, outputs, counts)
+    if target is not None and target.is_classes and sum(counts.values()) >= 20:
+        found += _rare(target, counts)
+    return found
+
+
+def _entities(feed: "Feed", n: int) -> list[dict]:
+    if feed.options.all("group"):
+        return []
+    out = []
+    for column, values in feed.unused.items():
+        total, kinds = sum(values.values()), len(values)
+        if 1 < kinds <= 0.8 * total:
+            out.append(_warning("repeated_entities", f"{column}: {total:,} rows, but {kinds:,} different values. Rows of one stand on both sides "
+                                "of the test, so every quality may look too good.", column, f"with group = {fold(column)}"))
+    return out
+
+
+def _one_column(f: Field, v: np.ndarray, column: str, target: Target | None, outputs, counts: Counter[str]) -> list[dict]:
+    n = len(v)
+    if f.is_class:
+        levels = Counter(x for x in v if x is not None)
+        if not levels or len(levels) == 1:
+            return [_warning("constant_column", f"{column} is the same in every row, so it tells nothing.", column)]
+        if len(levels) == n:
+            return [_warning("id_column", f"{column} is different in every row, so it tells nothing about new ones.", column, f"leave {f.name} out of the program")]
+        codes = np.array([hash(x) for x in v])
+    else:
+        x = v[:, 0]
+        filled = x[~np.isnan(x)]
+        if not len(filled):
+            return [_warning("empty_column", f"{column} has no value in any row.", column)]
+        if filled.min() == filled.max() and len(filled) == n:
+            return [_warning("constant_column", f"{column} is the same in every row, so it tells nothing.", column)]
+        whole = np.all(filled == np.round(filled))
+        if whole and len(filled) == n and len(np.unique(filled)) == n and (_ID.search(fold(column)) or filled.max() - filled.min() == n - 1):
+            return [_warning("id_column", f"{column} is different in every row, like a running number.", column, f"leave {f.name} out of the program")]
+        edges = np.unique(np.quantile(filled, np.linspace(0, 1, 33)[1:-1]))
+        codes = np.where(np.isnan(x), -1, np.searchsorted(edges, x, side="right"))
+    if target is None or not outputs:
+        return []
+    if not target.is_classes:
+        y = outputs[0][1][:, 0]
+        if not f.is_class and len(filled) == n and y.std() > 0 and abs(np.corrcoef(x, y)[0, 1]) > 0.9999:
+            return [_warning("gives_answer", f"{column} alone gives {outputs[0][0].name}. Known only afterwards?", column, f"leave {f.name} out of the program")]
+        return []
+    table: dict[tuple, int] = Counter(zip(codes.tolist(), outputs[0][1].tolist()))
+    best: dict = {}
+    for (code, _), c in table.items():
+        best[code] = max(c, best.get(code, 0))
+    right = sum(best.values()) / n
+    if right >= GIVES_AWAY and len(best) <= n / 5 and max(counts.values()) / sum(counts.values()) <= 0.9:
+        return [_warning("gives_answer", f"{column} alone gives the answer in {100 * right:.1f} %. Known only afterwards?", column,
+                         f"leave {f.name} out of the program")]
+    return []
+
+
+def _rare(target: Target, counts: Counter[str]) -> list[dict]:
+    n, out = sum(counts.values()), []
+    for label in target.labels:
+        c = counts[label]
+        if c == 0:
+            out.append(_warning("absent_class", f'There is no example of "{label}" yet.', None, None))
+        elif c < 10 or c < 0.02 * n:
+            out.append(_warning("rare_class", f'"{label}" is rare: {c} of {n:,} examples.', None, None))
+    return out[:5]

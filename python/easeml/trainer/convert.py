@@ -1,0 +1,225 @@
+"""From a source's values to a field's: numbers, categories and labels, and why a value can't be taken.
+
+Ingest and predict use the same functions: what one refuses, the other refuses too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Sequence
+
+import numpy as np
+
+from .fault import Fault
+from .matching import Binding
+from .readers import Block, Problem, Source
+
+MISSING = frozenset(("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>"))
+"""Text that says a value is missing, in any column; `missing = …` adds more."""
+
+MISSING_NUMBERS = MISSING | {"?", "-", ".", "None", "none"}
+"""Text that does so in a column of numbers."""
+
+
+def text_of(value: Any) -> str | None:
+    """A value as the text of a category or label; None where it is missing. Whole floats lose their ``.0``."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        if math.isnan(value):
+            return None
+        return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
+    if isinstance(value, (bytes, np.bytes_)):
+        return bytes(value).decode("utf-8", "replace").strip()
+    return str(value)
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it, cut to 40 characters."""
+    text = text_of(value)
+    text = "" if text is None else text
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def categories(values: Any, missing: frozenset[str]) -> list[str | None]:
+    """A column as texts; None where missing."""
+    if isinstance(values, np.ndarray):
+        values = values.reshape(len(values), -1)[:, 0].tolist() if values.ndim > 1 else values.tolist()
+    out = [text_of(v) for v in values]
+    return [None if v is None or v in missing else v for v in out]
+
+
+def _number(value: Any, decimal: str, missing: frozenset[str]) -> float | None:
+    """One number; NaN where missing; None where it is no number."""
+    if value is None:
+        return math.nan
+    if isinstance(value, str):
+        value = value.strip()
+        if value in missing:
+            return math.nan
+        if "_" in value:
+            return None
+        if decimal != ".":
+            value = value.replace(decimal, ".")
+    elif isinstance(value, (list, dict)):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def numbers(values: Any, column: str, decimal: str, missing: frozenset[str], problems: list[Problem]) -> np.ndarray:
+    """A column as floats [n], missing ones NaN; what is no number becomes a problem."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        return values.reshape(len(values)).astype(np.float64)
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind not in "US":
+            raise Fault(f"The array {column} holds neither numbers nor text.", where={"column": column})
+        values = [text_of(v) for v in values.reshape(len(values)).tolist()]
+    if decimal == "." and not any(isinstance(v, str) and "_" in v for v in values):  # float("1_0") is 10
+        try:  # the common case, quick; anything odd goes the slow way
+            return np.array([float(v) for v in values], dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    out = np.empty(len(values), dtype=np.float64)
+    for i, v in enumerate(values):
+        x = _number(v, decimal, missing)
+        if x is None:
+            x = math.nan
+            problems.append(Problem(i, column, shown(v), f'"{shown(v)}" is not a number', _number_remedy(v, decimal)))
+        out[i] = x
+    return out
+
+
+def _number_remedy(value: Any, decimal: str) -> str:
+    text = shown(value)
+    if decimal == "." and "," in text and _number(text, ",", MISSING_NUMBERS) is not None:
+        return 'correct it, or say: with decimal = ","'
+    if not any(c.isdigit() for c in text) and len(text) <= 12:
+        return f'correct it; if it means "no value": with missing = "{text}"'
+    return "correct it"
+
+
+def _whole_tensor(b: Binding, values: Any, decimal: str, missing: frozenset[str], problems: list[Problem]) -> np.ndarray:
+    """A column whose values are whole tensors, as floats [n, size]."""
+    f, column = b.field, b.columns[0]
+    if isinstance(values, np.ndarray):
+        flat = values.reshape(len(values), -1)
+        if flat.dtype.kind not in "fiub":
+            raise Fault(f"The array {column} holds text, but {f.name} is {f.says()}.", where={"column": column, "field": f.name})
+        if flat.shape[1] != f.size:
+            raise Fault(f"The array {column} has {flat.shape[1]} numbers a row, but {f.name} is {f.says()}.", where={"column": column, "field": f.name})
+        small = f.rank >= 2 and (flat.dtype.itemsize <= 2 or flat.dtype == np.float32)
+        return flat.astype(np.float32 if small else np.float64)
+    out = np.full((len(values), f.size), math.nan)
+    for i, v in enumerate(values):
+        if v is None:
+            continue
+        try:
+            row = np.asarray(v, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError):
+            problems.append(Problem(i, column, shown(v), f"{f.name} is not a list of numbers of one shape", f"write it as {f.says()}"))
+            continue
+        if row.size != f.size:
+            problems.append(Problem(i, column, None, f"{f.name} has {row.size} numbers, but is {f.says()}", "bring it to that shape"))
+            continue
+        out[i] = row
+    return out
+
+
+class Converter:
+    """Converts blocks of one source for its bindings. `missing`: texts that say "no value", besides the usual."""
+
+    def __init__(self, source: Source, missing: Sequence[str] = ()):
+        self._source = source
+        self.missing = MISSING | frozenset(missing)
+        self._missing_numbers = MISSING_NUMBERS | frozenset(missing)
+
+    def tensor(self, b: Binding, block: Block, problems: list[Problem], *, required: bool) -> np.ndarray:
+        """A tensor field's values [n, size]. `required`: a missing number is a problem, as it is in pictures."""
+        own: list[Problem] = []
+        if b.spread or b.field.size == 1 and not self._is_list(block.columns[b.columns[0]]):
+            parts = [numbers(block.columns[c], c, self._source.decimal, self._missing_numbers, own) for c in b.columns]
+            values = parts[0][:, None] if len(parts) == 1 else np.column_stack(parts)
+        else:
+            values = _whole_tensor(b, block.columns[b.columns[0]], self._source.decimal, self._missing_numbers, own)
+        bad = {p.at for p in own}
+        infinite = np.isinf(values).any(axis=1)
+        for i in np.flatnonzero(infinite):
+            if i not in bad:
+                place = int(np.flatnonzero(np.isinf(values[i]))[0])
+                own.append(Problem(int(i), b.columns[place if b.spread else 0], shown(float(values[i, place])), f"{b.field.name} is infinite", "correct it, or leave it empty"))
+                bad.add(int(i))
+        if required or b.field.rank >= 2:
+            for i in np.flatnonzero(np.isnan(values).any(axis=1)):
+                if i not in bad:
+                    place = int(np.flatnonzero(np.isnan(values[i]))[0])
+                    whole = b.field.size == 1 or np.isnan(values[i]).all()
+                    own.append(Problem(int(i), b.columns[place if b.spread else 0], None,
+                                       f"{b.field.name} is missing" if whole else f"{b.field.name} has a number missing",
+                                       "fill it in, or leave the row out"))
+        problems += own
+        return values
+
+    @staticmethod
+    def _is_list(values: Any) -> bool:
+        return not isinstance(values, np.ndarray) and any(isinstance(v, list) for v in values[:50])
+
+    def category(self, b: Binding, block: Block, problems: list[Problem]) -> np.ndarray:
+        """A category's texts [n]; a declared set refuses others, with the nearest in the remedy."""
+        values = categories(block.columns[b.columns[0]], self.missing)
+        if b.field.classes:
+            values = [self._declared(b, i, v, problems) for i, v in enumerate(values)]
+        out = np.empty(len(values), dtype=object)
+        out[:] = values
+        return out
+
+    def _declared(self, b: Binding, i: int, value: str | None, problems: list[Problem]) -> str | None:
+        if value is None:
+            return None
+        known = known_label(value, b.field.classes)
+        if known is None:
+            problems.append(Problem(i, b.columns[0], shown(value), *unknown_label(value, b.field.name, b.field.classes)))
+        return known
+
+    def texts(self, b: Binding, block: Block) -> list[str | None]:
+        """A label column as texts, not judged yet."""
+        return categories(block.columns[b.columns[0]], self.missing)
+
+
+def known_label(value: str, labels: Sequence[str]) -> str | None:
+    """The label that a text means: the same, the same number, or the same but for case; None for none."""
+    if value in labels:
+        return value
+    try:
+        x = float(value)
+        for label in labels:
+            try:
+                if float(label) == x:
+                    return label
+            except ValueError:
+                continue
+    except ValueError:
+        pass
+    alike = [label for label in labels if label.lower() == value.lower()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def unknown_label(value: str, field: str, labels: Sequence[str]) -> tuple[str, str]:
+    """Reason and remedy for a label or category that isn't among `labels`."""
+    import difflib
+    near = difflib.get_close_matches(value, list(labels), 1)
+    if all(label.isdigit() for label in labels) and len(labels) > 2 and [int(x) for x in labels] == list(range(int(labels[0]), int(labels[-1]) + 1)):
+        names = f"classes {labels[0]}–{labels[-1]}"
+    else:
+        names = ", ".join(f'"{x}"' for x in labels[:8]) + (f" and {len(labels) - 8} more" if len(labels) > 8 else "")
+    shown_value = value if value.lstrip("-").isdigit() else f'"{shown(value)}"'
+    remedy = f'did you mean "{near[0]}"?' if near else "correct it, or leave the row out"
+    return f"{field} {shown_value}, but there are {names}", remedy

@@ -1,0 +1,176 @@
+"""Accepted examples in memory, and their form on disk: Arrow IPC files, read memory-mapped.
+
+``examples*.arrow`` hold ``number`` and one column a field: fixed-size lists of numbers for tensors
+(a missing number is NaN), dictionary-encoded text for classes (a missing one is null).
+``index.arrow`` holds ``number``, ``part`` and ``on``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .fault import Fault
+from .program import Field, Program
+
+PARTS = ("train", "validation", "test")
+
+
+@dataclass
+class Examples:
+    """Rows of values by field: tensors as [n, size] floats, classes as [n] objects (str or None).
+
+    ``numbers`` are the examples' numbers in their task; ``parts`` indices into `PARTS`;
+    ``groups`` are ints, equal where rows must not be separated, or None.
+    """
+
+    columns: dict[str, np.ndarray]
+    numbers: np.ndarray
+    parts: np.ndarray | None = None
+    groups: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, rows: np.ndarray) -> "Examples":
+        """The given rows, by position or mask."""
+        return Examples({k: v[rows] for k, v in self.columns.items()}, self.numbers[rows],
+                        None if self.parts is None else self.parts[rows],
+                        None if self.groups is None else self.groups[rows])
+
+    def part(self, name: str) -> "Examples":
+        """The rows of one part."""
+        return self.take(np.flatnonzero(self.parts == PARTS.index(name)))
+
+
+def column_to_arrow(field: Field, values: np.ndarray):
+    """A field's values as an Arrow array in the files' form."""
+    import pyarrow as pa
+
+    if field.is_class:
+        return pa.array(values.tolist(), type=pa.string()).dictionary_encode()  # a list: pyarrow imports pandas for object arrays
+    flat = np.ascontiguousarray(values).reshape(-1)
+    return pa.FixedSizeListArray.from_arrays(pa.array(flat), field.size)
+
+
+def column_from_arrow(field: Field, column) -> np.ndarray:
+    """The reverse of `column_to_arrow`, for a chunked column; numbers share the file's memory where they can."""
+    import pyarrow as pa
+
+    if field.is_class:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        # Through a list: pyarrow imports pandas, a second, to make arrays of objects.
+        out = np.empty(len(column), dtype=object)
+        out[:] = column.to_pylist()
+        return out
+    chunks = column.chunks if hasattr(column, "chunks") else [column]
+    parts = []
+    for chunk in chunks:
+        if pa.types.is_fixed_size_list(chunk.type) or pa.types.is_list(chunk.type):
+            flat = chunk.flatten()
+        else:
+            flat = chunk
+        values = flat.to_numpy(zero_copy_only=False)
+        if values.dtype.kind != "f":
+            values = values.astype(np.float32 if values.dtype.itemsize == 1 else np.float64)
+        if len(values) != len(chunk) * field.size:
+            raise Fault(f"The column {field.name} of the examples doesn't hold {field.says()}.", where={"field": field.name})
+        parts.append(values.reshape(len(chunk), field.size))
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty((0, field.size))
+
+
+def open_arrow(path: Path):
+    """An Arrow IPC file as a table over mapped memory. Raises `Fault` with kind data where it is broken."""
+    import pyarrow as pa
+
+    try:
+        with pa.memory_map(str(path), "r") as source:
+            return pa.ipc.open_file(source).read_all()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise Fault(f"{path.name} can't be read: {error}.", where={"file": path.name}) from None
+
+
+def write_arrow(path: Path, columns: dict) -> None:
+    """Write a table of named Arrow arrays as an IPC file, whole or not at all."""
+    import os
+
+    import pyarrow as pa
+
+    table = pa.table(columns)
+    partial = path.with_name(path.name + ".partial")
+    with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    os.replace(partial, path)
+
+
+def _row_groups(columns: dict[str, np.ndarray], inputs: tuple[Field, ...], n: int) -> np.ndarray:
+    """One int a row, equal for rows whose inputs are equal: duplicates must not straddle a split."""
+    import hashlib
+
+    digests: dict[bytes, int] = {}
+    out = np.empty(n, dtype=np.int64)
+    arrays = [np.ascontiguousarray(columns[f.name], dtype=np.float64) if not f.is_class else columns[f.name] for f in inputs]
+    for i in range(n):
+        h = hashlib.blake2b(digest_size=12)
+        for a in arrays:
+            h.update(a[i].tobytes() if a.ndim == 2 else repr(a[i]).encode())
+        out[i] = digests.setdefault(h.digest(), len(digests))
+    return out
+
+
+def read_examples(folder: Path, program: Program, *, groups: bool = False) -> Examples:
+    """The examples of a version's folder that are on, ordered by number.
+
+    With `groups`, rows are also told apart by their inputs (or the index's ``group``), for folds.
+    Raises `Fault` with kind data where files are missing, broken, or hold no example that is on.
+    """
+    import pyarrow as pa
+
+    folder = Path(folder)
+    paths = sorted(folder.glob("examples*.arrow"))
+    if not paths or not (folder / "index.arrow").exists():
+        raise Fault(f"The version's folder {folder.name} holds no examples.", where={"file": str(folder)})
+    tables = [open_arrow(p) for p in paths]
+    index = open_arrow(folder / "index.arrow")
+    numbers = np.concatenate([t.column("number").to_numpy() for t in tables])
+    columns = {}
+    for f in program.fields:
+        missing = [p.name for p, t in zip(paths, tables) if f.name not in t.column_names]
+        if missing:
+            raise Fault(f"{missing[0]} has no column {f.name}.", where={"file": missing[0], "field": f.name})
+        parts = [column_from_arrow(f, t.column(f.name)) for t in tables]
+        columns[f.name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    of = index.column("number").to_numpy()
+    on = np.array(index.column("on").to_pylist(), dtype=bool) if "on" in index.column_names else np.ones(len(of), bool)
+    part_column = index.column("part")
+    if pa.types.is_dictionary(part_column.type):
+        part_column = part_column.cast(part_column.type.value_type)
+    part = np.array([PARTS.index(p) for p in part_column.to_pylist()], dtype=np.int8)
+    order = np.flatnonzero(on)
+    order = order[np.argsort(of[order], kind="stable")]
+    where = np.argsort(numbers, kind="stable")
+    at = np.searchsorted(numbers, of[order], sorter=where)
+    found = at < len(numbers)
+    found[found] = numbers[where[at[found]]] == of[order][found]
+    if not found.all():
+        raise Fault(f"The index names example {of[order][~found][0]}, which no examples file holds.", where={"file": "index.arrow"})
+    if len(order) == 0:
+        raise Fault("No example is on.", hint="Feed some, or switch some on with refine.")
+    rows = where[at]
+    if len(rows) == len(numbers) and (rows == np.arange(len(rows))).all():
+        examples = Examples(columns, numbers, part[order])  # untouched: still the file's own memory
+    else:
+        examples = Examples({k: v[rows] for k, v in columns.items()}, numbers[rows], part[order])
+    if groups:
+        if "group" in index.column_names:
+            named = [g if g is not None else f"\0{i}" for i, g in enumerate(index.column("group").take(pa.array(order)).to_pylist())]
+            _, examples.groups = np.unique(np.array(named, dtype=object).astype(str), return_inverse=True)
+        else:
+            examples.groups = _row_groups(examples.columns, program.inputs, len(examples))
+    return examples

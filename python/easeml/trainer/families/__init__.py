@@ -1,0 +1,10 @@
+"""The families of models, one file each: what they are called, what they suit, fit, predict, save, load.
+
+Each module has a function ``candidates(program, profile)`` that yields its `Candidate` objects, as a
+plugin's entry point does. The order below is that of the catalogue: light ones first, guessing first of all.
+"""
+
+FAMILIES = ("dummy", "linear", "svm", "knn", "forest")
+
+FLAT = ("table", "image_classification", "fusion", "general_classification")
+"""The templates whose inputs can be laid out as one row of numbers."""

@@ -1,0 +1,261 @@
+"""The work of an attempt: examples in, model and scores out. Holdout or folds, one way of scoring for both."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import metrics
+from .batch import Preparation
+from .candidate import Candidate, Pause, Stop
+from .catalogue import find
+from .examples import PARTS, Examples, read_examples, write_arrow
+from .fault import Fault
+from .metrics import Guess, find_metric
+from .model import Model, truth_of
+from .program import Target, parse_program, parse_target, settle, template_of
+from .report import Checkpoints
+from .split import folds, quantile_edges, strata_of_numbers
+
+if TYPE_CHECKING:
+    from .runner import Attempt
+
+FEW_TO_STOP = 20
+"""Below so many validation rows a plateau says nothing, and nothing is stopped early by it."""
+
+
+class Fitting:
+    """One attempt's fit. `go` reads, fits, scores and saves, and tells the attempt its result."""
+
+    def __init__(self, attempt: "Attempt"):
+        self.attempt = attempt
+        self.trial = attempt.trial
+
+    def go(self) -> None:
+        attempt, trial = self.attempt, self.trial
+        self._load()
+        attempt.phase("fit")
+        if self.folds:
+            model, held_out, predicted, covered, reason = self._fit_folds()
+        else:
+            model, held_out, predicted, covered, reason = self._fit_holdout()
+        attempt.phase("evaluate")
+        truth = truth_of(self.program, self.target, held_out)
+        scored = metrics.score(self.metric, truth, predicted, self.guess)
+        attempt.phase("save")
+        folder = attempt.folder / "model"
+        shutil.rmtree(folder, ignore_errors=True)
+        saved = model.save(folder)
+        self._write_predictions(held_out, truth, predicted)
+        attempt.phase("evaluate")
+        # The test part is scored by the model as it comes out of its folder: what is scored is what answers.
+        again = Model.load(folder)
+        probe = self.train.take(np.arange(min(50, len(self.train))))
+        if not np.allclose(model.answer(probe), again.answer(probe), rtol=1e-3, atol=1e-5):
+            raise Fault("The saved model answers otherwise than the fitted one.", kind="bug")
+        test = None
+        if len(self.test):
+            test = metrics.score(self.metric, truth_of(self.program, self.target, self.test), again.answer(self.test), self.guess).as_json()
+        report = attempt.report
+        attempt.finish({
+            "outcome": "ok", "quality": scored.quality, "metrics": scored.metrics, "quality_interval": list(scored.interval), "n": scored.n,
+            "test": test, "steps": report.steps if report else 1, "curve": [list(p) for p in (report.curve if report else [])],
+            "model": saved, "predictions": "predictions.arrow",
+        }, reason)
+
+    # -- reading
+
+    def _load(self) -> None:
+        trial = self.trial
+        self.program = parse_program(trial["program"])
+        target = parse_target(trial["target"], self.program)
+        self.program = settle(self.program, target)
+        data = trial["data"]
+        protocol = data.get("protocol") or {"kind": "holdout"}
+        path = (self.attempt.folder / data["path"]).resolve()
+        every = read_examples(path, self.program, groups=protocol.get("kind") == "folds")
+        self.target = self._all_labels(target, every)
+        parts = {name: every.part(name) for name in PARTS}
+        self.folds = int(protocol.get("k", 5)) if protocol.get("kind") == "folds" else 0
+        if not self.folds and len(parts["validation"]) == 0:
+            self.attempt.log.write("warning", code="no_validation", message="There is no validation part; 5 folds are used instead.")
+            every = read_examples(path, self.program, groups=True)
+            parts = {name: every.part(name) for name in PARTS}
+            self.folds = 5
+        self.test = parts["test"]
+        self.train = every.take(np.flatnonzero(every.parts != PARTS.index("test"))) if self.folds else parts["train"]
+        self.validation = parts["validation"]
+        self.metric = find_metric(trial.get("metric"), self.target.kind)
+        self.size = {"rows": len(every), "parts": {"train": len(self.train)}, "protocol": protocol, "target": self.target.as_json()}
+        self.raw_candidate = trial["candidate"]
+        candidate = self._candidate()
+        self.attempt.iterative = candidate.info.iterative
+        self.unit = getattr(candidate, "unit", "step")
+        truth = truth_of(self.program, self.target, self.train)
+        if len(self.train) == 0 or (self.folds and len(self.train) < 2):
+            raise Fault("The training part is too small: there is nothing to learn from.", hint="Feed more examples.")
+        if self.target.is_classes:
+            self.guess = Guess.learn_classes(truth, len(self.target.labels))
+            present = np.unique(truth[truth >= 0])
+            if len(present) < 2 and not candidate.info.baseline:
+                name = self.target.labels[present[0]] if len(present) else "?"
+                raise Fault(f'Only one class, "{name}", is among the examples to train on; there is nothing to tell apart yet.',
+                            hint="Feed examples of the other classes.")
+            self.strata = np.maximum(truth, 0)
+        else:
+            self.guess = Guess.learn_numbers(truth)
+            edges = self.target.quantile_edges or quantile_edges(truth[:, 0])
+            self.strata = strata_of_numbers(truth[:, 0], edges)
+        self._set_threads()
+
+    def _all_labels(self, target: Target, examples: Examples) -> Target:
+        """The target with labels that are among the examples but not yet in it, at the end."""
+        if not target.is_classes:
+            return target
+        seen = set(examples.columns[self.program.outputs[0].name]) - set(target.labels) - {None}
+        return Target("classes", target.labels + tuple(sorted(seen)))
+
+    def _candidate(self, hints: dict | None = None) -> Candidate:
+        candidate = find(self.raw_candidate, self.program, self.size)
+        candidate.seed = int(self.trial.get("seed") or 0)
+        candidate.threads = self.attempt.threads
+        candidate.hints = hints or {}
+        return candidate
+
+    def _set_threads(self) -> None:
+        """One thread a slot, in libraries that are loaded already too (a warm parent's child)."""
+        try:
+            import threadpoolctl
+            threadpoolctl.threadpool_limits(self.attempt.threads)
+        except ImportError:
+            pass
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(self.attempt.threads)
+
+    def _seed(self) -> None:
+        import random
+        seed = int(self.trial.get("seed") or 0)
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
+
+    # -- fitting
+
+    def _fit(self, train: Examples, valid: Examples | None, *, main: bool, deadline: float | None,
+             hints: dict | None = None, resume: Path | None = None):
+        """One fit: the model, and why it ended early (None: it ran through)."""
+        preparation = Preparation.learn(self.program, self.target, train, self.raw_candidate.get("normalization"))
+        candidate = self._candidate(hints)
+        batch = preparation.batch(train, with_target=True)
+        known = np.flatnonzero(batch.y >= 0) if self.target.is_classes else None
+        if known is not None and len(known) < batch.n:
+            batch = batch.rows(known)
+        watched = preparation.batch(valid, with_target=True) if valid is not None and len(valid) else None
+        score = None
+        if watched is not None:
+            truth = truth_of(self.program, self.target, valid)
+            score = lambda p: metrics.quality(self.metric, truth, preparation.answers(p), self.guess)  # noqa: E731
+        report = self.attempt.new_report(unit=self.unit, score=score, deadline=deadline, main=main, resume=resume,
+                                         watch_plateau=watched is not None and watched.n >= FEW_TO_STOP)
+        self._seed()
+        try:
+            candidate.fit(batch, watched, report)
+        except Stop:
+            if report.best_step == 0:
+                raise
+        model = Model(self.trial["program"], self.trial.get("template") or template_of(self.program), self.program, self.target,
+                      preparation, candidate, self.metric, self.guess, self.size, self.trial.get("read") or {})
+        return model, report.reason
+
+    def _resume(self) -> Path | None:
+        named = self.trial.get("resume")
+        if not named:
+            return None
+        found = Checkpoints.newest((self.attempt.folder / named).resolve())
+        if found is None:
+            self.attempt.log.write("warning", code="no_checkpoint", message="Its checkpoint is gone; it starts from the beginning.")
+        return found
+
+    def _fit_holdout(self):
+        model, reason = self._fit(self.train, self.validation, main=True, deadline=self.attempt.deadline, resume=self._resume())
+        predicted = model.answer(self.validation)
+        return model, self.validation, predicted, None, reason or "finished"
+
+    def _fit_folds(self):
+        """k fits for out-of-fold answers, then one on all rows; ended early, the last fold's model serves."""
+        attempt, n = self.attempt, len(self.train)
+        fold = folds(self.strata, self.train.groups, self.train.numbers, self.folds, str(self.trial["data"].get("version", "")))
+        k = int(fold.max()) + 1
+        predicted = np.zeros((n, len(self.target.labels) if self.target.is_classes else self.target.size))
+        covered = np.zeros(n, bool)
+        learned: dict[str, list[float]] = {}
+        curve, model, reason = [], None, None
+        every, last = float(self.trial.get("report_seconds") or 0.5), -math.inf
+        for i in range(k):
+            held = fold == i
+            inside = np.flatnonzero(~held)
+            if self.target.is_classes and not _two_classes(self.strata[inside]) and not self._candidate().info.baseline:
+                continue  # a fold whose rest has one class: its rows stay out of the score
+            model, reason = self._fit(self.train.take(inside), self.train.take(np.flatnonzero(held)), main=False, deadline=self._share(k + 1 - i))
+            predicted[held] = model.answer(self.train.take(np.flatnonzero(held)))
+            covered |= held
+            for name, value in model.candidate.learned.items():
+                learned.setdefault(name, []).append(value)
+            rows = np.flatnonzero(covered)
+            quality = metrics.quality(self.metric, truth_of(self.program, self.target, self.train.take(rows)), predicted[rows], self.guess)
+            curve.append((i + 1, quality, round(attempt.log.seconds(), 3)))
+            if time.monotonic() - last >= every or i == k - 1:
+                last = time.monotonic()
+                attempt.log.write("progress", step=i + 1, of=k, unit="fold", quality=quality, best=quality)
+            order = attempt.control.order()
+            if order == "pause":
+                raise Pause
+            if order == "stop" or reason == "stopped":
+                reason = "stopped"
+                break
+        if model is None:
+            raise Fault("No fold has two classes to learn from.", hint="Feed more examples of the rarer classes.")
+        if reason != "stopped":
+            hints = {name: float(np.mean(values)) for name, values in learned.items()}
+            model, reason = self._fit(self.train, None, main=False, deadline=self._share(1), hints=hints)
+        attempt.report.curve = curve
+        rows = np.flatnonzero(covered)
+        return model, self.train.take(rows), predicted[rows], covered, reason or "finished"
+
+    def _share(self, fits_left: int) -> float | None:
+        """The deadline of the next of several fits: an equal share of the time that is left."""
+        if self.attempt.deadline is None:
+            return None
+        now = self.attempt.log.seconds()
+        return now + max(0.0, self.attempt.deadline - now) / fits_left
+
+    # -- writing
+
+    def _write_predictions(self, held_out: Examples, truth: np.ndarray, predicted: np.ndarray) -> None:
+        """predictions.arrow: number, truth, prediction, probabilities (in the order of the target's labels)."""
+        import pyarrow as pa
+        columns: dict = {"number": pa.array(held_out.numbers, pa.int64())}
+        if self.target.is_classes:
+            labels = np.array(self.target.labels, dtype=object)
+            right = held_out.columns[self.program.outputs[0].name]
+            columns["truth"] = pa.array(right.tolist(), pa.string())
+            columns["prediction"] = pa.array(labels[predicted.argmax(axis=1)].tolist(), pa.string())
+            flat = pa.array(np.ascontiguousarray(predicted).reshape(-1), pa.float64())
+            columns["probabilities"] = pa.FixedSizeListArray.from_arrays(flat, predicted.shape[1])
+        elif predicted.shape[1] == 1:
+            columns |= {"truth": pa.array(truth[:, 0]), "prediction": pa.array(predicted[:, 0]), "probabilities": pa.nulls(len(truth))}
+        else:
+            for name, values in (("truth", truth), ("prediction", predicted)):
+                columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).reshape(-1)), values.shape[1])
+            columns["probabilities"] = pa.nulls(len(truth))
+        write_arrow(self.attempt.folder / "predictions.arrow", columns)
+
+
+def _two_classes(strata: np.ndarray) -> bool:
+    """True where there are two classes among the rows."""
+    return len(np.unique(strata)) >= 2

@@ -1,0 +1,52 @@
+"""The hashes that tell examples apart: SHA-256 over the fields in program order.
+
+Numbers count as little-endian float64 (−0 as 0, missing as one fixed NaN), text as UTF-8 with its
+length, missing text as a tag. The input hash leaves outputs out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from .program import Field
+
+_MISSING = np.frombuffer(b"\x01\x00\x00\x00\x00\x00\xf8\x7f", dtype="<f8")[0]
+
+
+def _bytes_of(f: Field, values: np.ndarray) -> list[bytes]:
+    if values.dtype == object:
+        out = []
+        for v in values:
+            if v is None:
+                out.append(b"M")
+            else:
+                text = v.encode("utf-8")
+                out.append(b"S" + len(text).to_bytes(4, "little") + text)
+        return out
+    flat = np.array(values, dtype="<f8").reshape(len(values), -1) + 0.0
+    flat[np.isnan(flat)] = _MISSING
+    head = b"T" + flat.shape[1].to_bytes(4, "little")
+    width = flat.shape[1] * 8
+    whole = flat.tobytes()
+    return [head + whole[i * width:(i + 1) * width] for i in range(len(flat))]
+
+
+def hashes(inputs: list[tuple[Field, np.ndarray]], outputs: list[tuple[Field, np.ndarray]], n: int) -> tuple[list[str], list[str]]:
+    """For n rows the example hashes and the input hashes, in hexadecimal.
+
+    Columns are [n, size] floats or [n] objects (str or None), in program order.
+    """
+    in_parts = [_bytes_of(f, v) for f, v in inputs]
+    out_parts = [_bytes_of(f, v) for f, v in outputs]
+    examples, bare = [], []
+    for i in range(n):
+        h = hashlib.sha256()
+        for part in in_parts:
+            h.update(part[i])
+        bare.append(h.hexdigest())
+        for part in out_parts:
+            h.update(part[i])
+        examples.append(h.hexdigest())
+    return examples, bare

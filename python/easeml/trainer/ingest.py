@@ -1,0 +1,237 @@
+"""`ingest FOLDER`: files in, accepted examples, rejects and a profile out.
+
+One bad row is a reject and costs no other; a file that can't be used at all is a ``failed`` event,
+and then nothing is accepted. The folder ends with ``done`` or ``failed``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import socket
+import sys
+import time
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import FORMAT
+from .events import EventLog, write_json
+from .fault import Fault, one_sentence
+
+
+def ingest(folder: Path, notify=None, memory=None) -> int:
+    """Ingest what ``folder/ingest.json`` names; exit status 0: the events say how it ended."""
+    folder = Path(folder).resolve()
+    try:
+        log = EventLog(folder, notify)
+    except OSError as error:
+        print(f"{folder} can't be written: {error}", file=sys.stderr)
+        return 1
+    log.write("started", pid=os.getpid(), host=socket.gethostname(), versions={"python": platform.python_version()}, device_name=platform.machine())
+    try:
+        Feed(folder, log).go()
+    except Fault as fault:
+        log.write("failed", **fault.as_event())
+    except MemoryError:
+        log.write("failed", kind="memory", message="The memory was not enough to read the files.", hint="Feed them in several parts.")
+    except Exception as error:
+        traceback.print_exc()
+        log.write("failed", kind="bug", message=f"Reading the files went wrong in our own code ({one_sentence(error)}).")
+    if memory:
+        from .memory import private_bytes
+        memory(private_bytes())
+    return 0
+
+
+@dataclass
+class Reject:
+    """One row that is not taken, with its place as people count it."""
+
+    source: str
+    row: int
+    line: int | None
+    column: str | None
+    value: str | None
+    reason: str
+    remedy: str
+    counted_from: int
+
+
+@dataclass
+class Rows:
+    """Rows that converted well so far, over all sources: `values` per field as a list of arrays."""
+
+    values: dict[str, list] = field(default_factory=dict)
+    texts: dict[str, list] = field(default_factory=dict)
+    sources: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    lines: list[int | None] = field(default_factory=list)
+    groups: list[str | None] = field(default_factory=list)
+    order: list[str | None] = field(default_factory=list)
+
+
+class Feed:
+    """The work of one feed. `go` reads, settles the target, tells known rows, gives parts, writes."""
+
+    def __init__(self, folder: Path, log: EventLog):
+        self.folder, self.log = folder, log
+        self.rejects: list[Reject] = []
+        self.notes: list[str] = []
+        self.rows = Rows()
+        self.read = 0
+        self.source_names: list[str] = []
+        self.columns_of: dict[str, list[str]] = {}
+        self.unused: dict[str, Counter] = {}
+
+    def go(self) -> None:
+        from .program import parse_program, parse_target
+        from .readers import Options
+        self.log.write("phase", name="load")
+        spec = self._read_spec()
+        self.program = parse_program(spec["program"])
+        self.target = parse_target(spec["target"], self.program) if spec.get("target") else None
+        self.options = Options(spec.get("options") or {})
+        self.using = {k: str(v) for k, v in (spec.get("using") or {}).items()}
+        self.output = [str(o) for o in spec.get("output") or []]
+        self.spec = spec
+        self._check_program()
+        self._read_sources()
+        from .acceptance import accept
+        accept(self)
+
+    def _read_spec(self) -> dict:
+        try:
+            with open(self.folder / "ingest.json", encoding="utf-8") as f:
+                spec = json.load(f)
+        except (OSError, ValueError) as error:
+            raise Fault(f"ingest.json can't be read ({one_sentence(error)}).", where={"file": "ingest.json"}) from None
+        if spec.get("format", 1) > FORMAT:
+            raise Fault(f"ingest.json has format {spec['format']}; this trainer reads up to {FORMAT}.", kind="unsupported", where={"file": "ingest.json"})
+        if not spec.get("sources"):
+            raise Fault("There is nothing to read: no source is given.")
+        return spec
+
+    def _check_program(self) -> None:
+        outputs, program = self.program.outputs, self.program
+        if program.input_pointers or program.output_pointers:
+            raise Fault("Series and trees can't be fed yet; fields without pointers can.", kind="unsupported")
+        if any(f.rank >= 2 for f in outputs):
+            raise Fault("Pictures as output can't be fed yet.", kind="unsupported", where={"field": outputs[0].name})
+        if len(outputs) > 1 and any(f.is_class for f in outputs):
+            raise Fault("Several outputs can be numbers only for now; declare a task for each class to predict.", kind="unsupported",
+                        where={"field": next(f.name for f in outputs if f.is_class)})
+
+    def _read_sources(self) -> None:
+        from .readers import open_source
+        total = sum(os.path.getsize(self._path(s)) for s in self.spec["sources"] if os.path.exists(self._path(s)))
+        before, last = 0, -1.0
+        for at, s in enumerate(self.spec["sources"]):
+            name = str(s["name"])
+            source = open_source(name, self._path(s), self.options)
+            self.source_names.append(name)
+            for b in self._blocks(at, source):
+                if time.monotonic() - last >= 0.5:
+                    last = time.monotonic()
+                    self.log.write("progress", step=before + b.read, of=total, unit="bytes", bytes=before + b.read, rows=self.read)
+            before += source.size
+        self.log.write("progress", step=total, of=total, unit="bytes", bytes=total, rows=self.read)
+
+    def _path(self, s: dict) -> Path:
+        return self.folder / s["path"]
+
+    def _blocks(self, at: int, source):
+        """Convert one source block by block; bad rows become rejects, good ones join `rows`."""
+        import numpy as np
+        from .convert import Converter, categories
+        from .matching import match
+        from .parts import group_hash
+        group, order = self.options.all("group"), self.options.all("order")[:1]
+        inputs, outputs, notes = match(self.program, source, using=self.using, output=self.output,
+                                       ignore=self.options.all("ignore"), extra=[*group, *order])
+        for note in source.notes + notes:
+            if note not in self.notes:
+                self.notes.append(note)
+        for b in inputs + outputs:
+            self.columns_of.setdefault(b.field.name, list(b.columns))
+        used = [c for b in inputs + outputs for c in b.columns]
+        if source.kind == "npz":
+            source.lengths(used + [self._column(source, c) for c in group + order])
+        converter = Converter(source, self.options.all("missing"))
+        blocks = source.blocks(used + [self._column(source, c) for c in group + order]) if source.kind == "npz" else source.blocks()
+        for block in blocks:
+            problems = list(block.broken)
+            broken = {p.at for p in problems}
+            n = len(block.rows)
+            values = {}
+            for b in inputs:
+                if b.field.is_class:
+                    values[b.field.name] = converter.category(b, block, problems)
+                else:
+                    values[b.field.name] = converter.tensor(b, block, problems, required=False)
+            texts = {}
+            for b in outputs:
+                if self._has_labels(b, block):
+                    texts[b.field.name] = converter.texts(b, block)
+                else:
+                    values[b.field.name] = converter.tensor(b, block, problems, required=True)
+            first = {}
+            for p in problems:
+                if p.at not in first and (p.at not in broken or p in block.broken):
+                    first[p.at] = p
+            for i in sorted(first):
+                p = first[i]
+                self._reject(source, block, i, p.column, p.value, p.reason, p.remedy)
+            self.read += n
+            good = np.array([i for i in range(n) if i not in first], dtype=np.int64)
+            for name, v in values.items():
+                self.rows.values.setdefault(name, []).append(v[good])
+            for name, t in texts.items():
+                self.rows.texts.setdefault(name, []).extend(t[i] for i in good)
+            self.rows.sources.extend([at] * len(good))
+            self.rows.rows.extend(int(block.rows[i]) for i in good)
+            self.rows.lines.extend(None if block.lines is None else int(block.lines[i]) for i in good)
+            if group:
+                cells = [categories(block.columns[self._column(source, c)], converter.missing) for c in group]
+                self.rows.groups.extend(group_hash([c[i] for c in cells]) for i in good)
+            else:
+                self.rows.groups.extend([None] * len(good))
+            if order:
+                cells = categories(block.columns[self._column(source, order[0])], converter.missing)
+                self.rows.order.extend(cells[i] for i in good)
+            self._look_at_unused(source, block, set(used) | set(group) | set(order))
+            yield block
+
+    @staticmethod
+    def _column(source, name: str) -> str:
+        from .program import fold
+        return name if name in source.names else next(n for n in source.names if fold(n) == fold(name))
+
+    def _has_labels(self, b, block) -> bool:
+        """Whether an output's column holds labels: declared classes do, one column for a Tensor[D], D ≥ 2, may."""
+        f = b.field
+        if f.is_class:
+            return True
+        if b.spread or f.size == 1:
+            return False
+        import numpy as np
+        values = block.columns[b.columns[0]]
+        if isinstance(values, np.ndarray):
+            return values.reshape(len(values), -1).shape[1] == 1
+        return not any(isinstance(v, list) for v in values[:50])
+
+    def _reject(self, source, block, i: int, column, value, reason: str, remedy: str) -> None:
+        line = None if block.lines is None else int(block.lines[i])
+        self.rejects.append(Reject(source.name, int(block.rows[i]), line, column, value, reason, remedy, source.counted_from))
+
+    def _look_at_unused(self, source, block, used: set[str]) -> None:
+        """Count the values of columns that look like somebody's id and are in no field: rows of one patient."""
+        from .checks import looks_like_entity
+        for name in source.names:
+            if name in used or not looks_like_entity(name) or name not in block.columns:
+                continue
+            counts = self.unused.setdefault(name, Counter())
+            if len(counts) < 200_000:
+                counts.update(map(str, block.columns[name]))

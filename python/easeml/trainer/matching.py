@@ -1,0 +1,280 @@
+"""Which columns of a source fill which fields: by name, by `using` and `output`, or by their order."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass
+
+from .fault import Fault
+from .program import Field, Program, fold
+from .readers import Source
+
+LABEL_NAMES = ("label", "target", "class", "y")
+"""The names that a label column has by custom, best first."""
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A field and its columns: one that holds whole values, or one for each number (``spread``)."""
+
+    field: Field
+    columns: tuple[str, ...]
+    spread: bool = False
+
+    def says(self) -> str:
+        """The columns as people read them."""
+        if len(self.columns) <= 2:
+            return ", ".join(self.columns)
+        return f"{self.columns[0]} … {self.columns[-1]}"
+
+
+class _Names:
+    """A source's columns by their exact and by their folded names; each is used once."""
+
+    def __init__(self, source: Source, ignored: list[str]):
+        self.source = source
+        away = {n for n in source.names if n in ignored or fold(n) in {fold(i) for i in ignored}}
+        for i in ignored:
+            if i not in source.names and not any(fold(n) == fold(i) for n in source.names):
+                raise missing_column(source, i)
+        self.left = [n for n in source.names if n not in away]
+        self._all = list(self.left)
+
+    def find(self, name: str) -> str | None:
+        """The column of that name, exact before folded. Raises `Fault` where two fold alike."""
+        if name in self._all:
+            return name
+        alike = [n for n in self._all if fold(n) == fold(name)]
+        if len(alike) > 1:
+            raise Fault(f'{self.source.name} has {len(alike)} columns that are called {fold(name)} here: "' + '", "'.join(alike) + '".',
+                        where={"file": self.source.name, "column": alike[0]}, hint=f'Say which: using {fold(name)} = "{alike[0]}"')
+        return alike[0] if alike else None
+
+    def spread(self, name: str, size: int) -> tuple[str, ...] | None:
+        """The columns name_0 … name_{size-1}; None unless all are there."""
+        if size < 2:
+            return None
+        columns = [self.find(f"{name}_{i}") for i in range(size)]
+        return None if None in columns else tuple(columns)
+
+    def use(self, columns: tuple[str, ...]) -> None:
+        """Take columns away from those that are left."""
+        self.left = [n for n in self.left if n not in columns]
+
+
+def missing_column(source: Source, name: str, field: Field | None = None) -> Fault:
+    """The fault for a column that isn't there: what there is, and the likely meaning."""
+    shown = source.names[:12]
+    more = f" and {len(source.names) - 12} more" if len(source.names) > 12 else ""
+    close = difflib.get_close_matches(fold(name), [fold(n) for n in source.names], 1, 0.55)
+    near = next((n for n in source.names if close and fold(n) == close[0]), None)
+    hint = None
+    if near and field:
+        hint = f'If they are the same: using {field.name} = "{near}"'
+    elif near:
+        hint = f"Did you mean {near}?"
+    elif field:
+        hint = f'Say which column it is: using {field.name} = "COLUMN"'
+    text = f'it has "{near}"' if near else "it has " + ", ".join(shown) + more
+    return Fault(f"{source.name} has no column {name}; {text}.", where={"file": source.name, "column": name,
+                 "field": field.name if field else None}, hint=hint)
+
+
+def _holds_whole(source: Source, f: Field, column: str) -> bool:
+    """Whether one column can hold the field's whole value: text tables hold one number a cell."""
+    if f.size == 1 or source.kind != "csv":
+        return True
+    return False
+
+
+def _bind_named(names: _Names, f: Field, name: str) -> Binding | None:
+    column = names.find(name)
+    if column is not None and _holds_whole(names.source, f, column):
+        return Binding(f, (column,))
+    columns = names.spread(name, f.size)
+    return Binding(f, columns, spread=True) if columns else None
+
+
+def _bind_outputs(program: Program, names: _Names, chosen: list[str], labels: bool | None, inputs_open: int,
+                  using: dict[str, str], notes: list[str]) -> list[Binding]:
+    source, outputs = names.source, program.outputs
+    if chosen:
+        columns = []
+        for c in chosen:
+            found = names.find(c)
+            if found is None:
+                raise missing_column(source, c)
+            columns.append(found)
+        if len(outputs) == 1:
+            one = outputs[0]
+            if len(columns) == 1:
+                return [Binding(one, tuple(columns))]
+            if len(columns) == one.size and not one.is_class:
+                return [Binding(one, tuple(columns), spread=True)]
+            raise Fault(f"{len(columns)} output columns are given, but {one.name} is {one.says()}.", where={"file": source.name, "field": one.name})
+        if len(columns) != len(outputs):
+            raise Fault(f"{len(columns)} output columns are given for {len(outputs)} output fields.", where={"file": source.name})
+        return [Binding(f, (c,)) for f, c in zip(outputs, columns)]
+
+    bound = []
+    for f in outputs:
+        b = None
+        if f.name in using:
+            b = _bind_named(names, f, using[f.name])
+            if b is None:
+                raise missing_column(source, using[f.name], f)
+        if b is None:
+            b = _bind_named(names, f, f.name)
+        if b is None and not f.is_class and f.size > 1:
+            column = names.find(f.name)  # one column of labels for a Tensor[D]
+            b = Binding(f, (column,)) if column else None
+        bound.append(b)
+    if len(outputs) == 1 and bound[0] is None:
+        one = outputs[0]
+        column = next((c for c in map(names.find, LABEL_NAMES) if c in names.left), None)
+        if column is None and one.size > 1 and not one.is_class and len(names.left) == inputs_open + one.size:
+            columns = tuple(names.left[-one.size:])
+            notes.append(f"{source.name}: the last {one.size} columns, {columns[0]} to {columns[-1]}, are taken as {one.name}")
+            return [Binding(one, columns, spread=True)]
+        if column is None and names.left and (source.kind != "npz" or len(names.left) == 1 or (len(names.left) == 2 and inputs_open)):
+            column = names.left[-1]
+            notes.append(f"{source.name}: {column}, the last column, is taken as {one.name} (another: output COLUMN)")
+        elif column is not None:
+            notes.append(f"{source.name}: {column} is taken as {one.name}")
+        if column is not None:
+            bound[0] = Binding(one, (column,))
+    for f, b in zip(outputs, bound):
+        if b is None:
+            raise missing_column(source, f.name, f)
+    return bound
+
+
+def _fill_rest(names: _Names, open_fields: list[Field], notes: list[str]) -> list[Binding]:
+    """Inputs that no name fits: X, the one array that fits, or the columns that are left, in order."""
+    source, bound = names.source, []
+    if len(open_fields) == 1:
+        one = open_fields[0]
+        if source.kind == "npz":
+            x = names.find("X")
+            if x in names.left:
+                names.use((x,))
+                return [Binding(one, (x,))]
+            fitting = [n for n in names.left if math.prod(source.shapes[n]) == one.size]
+            if len(fitting) == 1:
+                notes.append(f"{source.name}: {fitting[0]} is taken as {one.name}")
+                names.use((fitting[0],))
+                return [Binding(one, (fitting[0],))]
+    if source.kind == "npz" or not all(f.anonymous for f in open_fields) and len(open_fields) > 1:
+        return []
+    if sum(f.size for f in open_fields) != len(names.left):
+        return []
+    if not open_fields[0].anonymous and open_fields[0].size < 2:
+        return []
+    at = 0
+    for f in open_fields:
+        columns = tuple(names.left[at:at + f.size])
+        at += f.size
+        bound.append(Binding(f, columns, spread=f.size > 1))
+        shown = bound[-1].says()
+        notes.append(f"{source.name}: {shown} {'are' if f.size > 1 else 'is'} taken as {f.name}")
+    return bound
+
+
+def check_shape(source: Source, b: Binding) -> None:
+    """Raise `Fault` where an array's shape can't be the field's: [8, 8] or [64] do for [8, 8, 1], [28, 28] doesn't."""
+    if b.spread:
+        for c in b.columns:
+            if math.prod(source.shapes.get(c, ())) != 1:
+                raise Fault(f"{source.name}: {c} has more than one number a row.", where={"file": source.name, "column": c})
+        return
+    shape = source.shapes.get(b.columns[0])
+    if shape is None:
+        return
+    wanted = b.field.shape if b.field.shape else ()
+    trimmed, needed = [d for d in shape if d != 1], [d for d in wanted if d != 1]
+    if trimmed == needed or (len(trimmed) <= 1 and math.prod(shape) == b.field.size) or (not trimmed and b.field.size > 1):
+        return
+    has = "×".join(map(str, shape)) or "one number"
+    raise Fault(f"{source.name}: {b.columns[0]} has {has} a row, but {b.field.name} is {b.field.says()}.",
+                where={"file": source.name, "column": b.columns[0], "field": b.field.name},
+                hint="Declare the shape that the data has, or bring the data to the declared shape.")
+
+
+def match(program: Program, source: Source, *, using: dict[str, str], output: list[str], ignore: list[str],
+          extra: list[str] = (), with_outputs: bool = True) -> tuple[list[Binding], list[Binding], list[str]]:
+    """Bindings of inputs and of outputs, and notes for ``read_as``.
+
+    `extra` are columns that serve otherwise (group, order): they fill no field by their order.
+    With `with_outputs` False outputs are bound only where they are there by name, so as to be ignored.
+    Raises `Fault` with the columns there are and what to type.
+    """
+    notes: list[str] = []
+    names = _Names(source, ignore)
+    fields = {f.name for f in program.fields}
+    for name in using:
+        if name not in fields:
+            near = difflib.get_close_matches(name, sorted(fields), 1)
+            raise Fault(f"The program has no field {name}.", where={"field": name}, hint=f"Did you mean {near[0]}?" if near else None)
+    inputs: dict[str, Binding] = {}
+    for f in program.inputs:
+        b = None
+        if f.name in using:
+            b = _bind_named(names, f, using[f.name])
+            if b is None:
+                raise missing_column(source, using[f.name], f)
+        b = b or (None if f.anonymous and f.name not in names.left else _bind_named(names, f, f.name))
+        if b:
+            inputs[f.name] = b
+            names.use(b.columns)
+    for c in extra:
+        found = names.find(c)
+        if found is None:
+            raise missing_column(source, c)
+        names.use((found,))
+    open_fields = [f for f in program.inputs if f.name not in inputs]
+    outputs: list[Binding] = []
+    if with_outputs:
+        outputs = _bind_outputs(program, names, output, None, sum(f.size for f in open_fields), using, notes)
+    else:
+        outputs = _known_outputs(program, names, using, output, open_fields)
+    for b in outputs:
+        names.use(b.columns)
+    if open_fields:
+        for b in _fill_rest(names, open_fields, notes):
+            inputs[b.field.name] = b
+            names.use(b.columns)
+    for f in open_fields:
+        if f.name not in inputs:
+            raise missing_column(source, f"{f.name}_0 … {f.name}_{f.size - 1}" if f.size > 1 and source.kind == "csv" else f.name, f)
+    bound = [inputs[f.name] for f in program.inputs]
+    if source.shapes:
+        for b in bound:
+            check_shape(source, b)
+    return bound, outputs, notes
+
+
+def _known_outputs(program: Program, names: _Names, using: dict[str, str], output: list[str], open_fields: list[Field]) -> list[Binding]:
+    """Output columns in a file to be answered, as far as names tell: they are set aside."""
+    bound = []
+    for f in program.outputs:
+        for name in (using.get(f.name), f.name, *output, *(LABEL_NAMES if len(program.outputs) == 1 else ())):
+            column = names.find(name) if name else None
+            if column in names.left:
+                bound.append(Binding(f, (column,)))
+                break
+            columns = names.spread(name, f.size) if name and not f.is_class else None
+            if columns:
+                bound.append(Binding(f, columns, spread=True))
+                break
+    # Columns that fill an anonymous input by order: a label's custom name is set aside only if that leaves the right count.
+    needed = sum(f.size for f in open_fields)
+    if open_fields and names.source.kind != "npz":
+        taken = sum(len(b.columns) for b in bound)
+        if len(names.left) - taken != needed:
+            if len(names.left) == needed:
+                return []
+            # The label was the last column in training and may be here under its own name.
+            if not bound and len(names.left) == needed + 1:
+                return [Binding(program.outputs[0], (names.left[-1],))]
+    return bound

@@ -1,0 +1,256 @@
+"""Metrics: name, direction, range, how a value becomes a quality in [0, 1], and the interval.
+
+Shares (accuracy) get the Wilson 95 % interval (Wilson 1927, J. Am. Stat. Assoc. 22); the rest a
+percentile bootstrap over rows, drawn from a fixed seed. R² becomes clip(R², 0, 1); errors become
+clip(1 − x / x_guess, 0, 1), x_guess being what guessing from the training rows costs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Callable
+
+import numpy as np
+
+from .fault import Fault
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric. ``kind`` is ``classes`` or ``numbers``; ``higher`` tells the direction.
+
+    ``compute(truth, predicted, positive)``: for classes truth is [n] ints (−1: a label the model
+    doesn't know, never right) and predicted [n, k] probabilities; for numbers both are [n, d].
+    NaN where the metric is undefined on such rows. ``relative``: mapped against guessing.
+    """
+
+    name: str
+    kind: str
+    higher: bool
+    low: float
+    high: float
+    compute: Callable[[np.ndarray, np.ndarray, int], float]
+    relative: bool = False
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What guessing from the training rows answers: class shares [k], or means [d]. ``positive``: the rarer class."""
+
+    answer: tuple[float, ...]
+    positive: int = 1
+
+    def predict(self, n: int) -> np.ndarray:
+        """The guess for n rows, in the form of a model's answers."""
+        return np.tile(np.asarray(self.answer, dtype=np.float64), (n, 1))
+
+    @classmethod
+    def learn_classes(cls, y: np.ndarray, k: int) -> "Guess":
+        """From label codes; the positive class is the rarest one that occurs, ties to the later."""
+        counts = np.bincount(y[y >= 0], minlength=k).astype(np.float64)
+        present = np.flatnonzero(counts)
+        positive = int(present[::-1][np.argmin(counts[present[::-1]])]) if present.size else max(0, k - 1)
+        return cls(tuple(counts / max(1.0, counts.sum())), positive)
+
+    @classmethod
+    def learn_numbers(cls, y: np.ndarray) -> "Guess":
+        """From numbers [n, d] in their own unit."""
+        return cls(tuple(y.mean(axis=0)))
+
+
+def _chosen(predicted: np.ndarray) -> np.ndarray:
+    return predicted.argmax(axis=1)
+
+
+def _accuracy(truth, predicted, positive):
+    return float(np.mean(_chosen(predicted) == truth))
+
+
+def _balanced_accuracy(truth, predicted, positive):
+    chosen = _chosen(predicted)
+    return float(np.mean([np.mean(chosen[truth == c] == c) for c in np.unique(truth)]))
+
+
+def _f1_macro(truth, predicted, positive):
+    chosen, scores = _chosen(predicted), []
+    for c in np.unique(np.concatenate([truth, chosen])):
+        both = np.sum((chosen == c) & (truth == c))
+        total = np.sum(chosen == c) + np.sum(truth == c)
+        scores.append(2.0 * both / total)
+    return float(np.mean(scores))
+
+
+def _one_against_rest(truth, predicted, positive, score):
+    """The positive class's score with two classes, else the mean over classes that occur and aren't all."""
+    wanted = [positive] if predicted.shape[1] == 2 else range(predicted.shape[1])
+    scores = [score(truth == c, predicted[:, c]) for c in wanted if 0 < np.sum(truth == c) < len(truth)]
+    return float(np.mean(scores)) if scores else math.nan
+
+
+def _average_precision(truth, predicted, positive):
+    def score(hit, p):
+        # Ties share one threshold, as in scikit-learn's average_precision_score.
+        order = np.argsort(-p, kind="stable")
+        hit, p = hit[order], p[order]
+        last = np.flatnonzero(np.append(p[1:] != p[:-1], True))
+        found = np.cumsum(hit)[last].astype(np.float64)
+        precision = found / (last + 1)
+        return float(np.sum(np.diff(np.append(0.0, found)) * precision) / found[-1])
+    return _one_against_rest(truth, predicted, positive, score)
+
+
+def _roc_auc(truth, predicted, positive):
+    def score(hit, p):
+        _, place, counts = np.unique(p, return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[place]  # ties get their mean rank
+        ones = hit.sum()
+        return float((ranks[hit].sum() - ones * (ones + 1) / 2.0) / (ones * (len(hit) - ones)))
+    return _one_against_rest(truth, predicted, positive, score)
+
+
+def _log_loss(truth, predicted, positive):
+    p = np.where(truth >= 0, predicted[np.arange(len(truth)), np.maximum(truth, 0)], 0.0)
+    return float(np.mean(-np.log(np.clip(p, 1e-15, 1.0))))
+
+
+def _r2(truth, predicted, positive):
+    total = np.sum((truth - truth.mean(axis=0)) ** 2, axis=0)
+    if np.all(total == 0):
+        return math.nan
+    rest = np.sum((truth - predicted) ** 2, axis=0)
+    return float(np.mean(1.0 - rest[total > 0] / total[total > 0]))
+
+
+def _mae(truth, predicted, positive):
+    return float(np.mean(np.abs(truth - predicted)))
+
+
+def _rmse(truth, predicted, positive):
+    return float(np.sqrt(np.mean((truth - predicted) ** 2)))
+
+
+METRICS: dict[str, Metric] = {m.name: m for m in (
+    Metric("accuracy", "classes", True, 0, 1, _accuracy, says="share of right answers"),
+    Metric("balanced_accuracy", "classes", True, 0, 1, _balanced_accuracy, says="share of right answers, each class counting alike"),
+    Metric("average_precision", "classes", True, 0, 1, _average_precision, says="average precision for the rarer class"),
+    Metric("roc_auc", "classes", True, 0, 1, _roc_auc, says="area under the ROC curve"),
+    Metric("f1_macro", "classes", True, 0, 1, _f1_macro, says="F1, each class counting alike"),
+    Metric("log_loss", "classes", False, 0, math.inf, _log_loss, relative=True, says="log loss"),
+    Metric("r2", "numbers", True, -math.inf, 1, _r2, says="share of the variation explained (R²)"),
+    Metric("mae", "numbers", False, 0, math.inf, _mae, relative=True, says="how far off on average"),
+    Metric("rmse", "numbers", False, 0, math.inf, _rmse, relative=True, says="root of the mean squared error"),
+)}
+
+
+def find_metric(name: str | None, kind: str) -> Metric:
+    """The metric of that name, for targets of `kind`; the default of the kind for None.
+
+    Raises `Fault` that lists the ones there are.
+    """
+    if not name:
+        name = "accuracy" if kind == "classes" else "r2"
+    metric = METRICS.get({"f1": "f1_macro", "auc": "roc_auc"}.get(name, name))
+    fitting = [m.name for m in METRICS.values() if m.kind == kind]
+    if metric is None:
+        raise Fault(f"There is no metric {name}; for {kind} there are {', '.join(fitting)}.", kind="unsupported")
+    if metric.kind != kind:
+        raise Fault(f"The metric {name} is for {metric.kind}, but {kind} are predicted here; there are {', '.join(fitting)}.",
+                    kind="unsupported")
+    return metric
+
+
+def quality_of(metric: Metric, value: float, guessed: float) -> float:
+    """A metric's value as a quality in [0, 1]; NaN stays NaN. `guessed` is the guess's value on the same rows."""
+    if not math.isfinite(value):
+        return math.nan
+    if metric.relative:
+        if guessed <= 0:  # guessing is perfect already: only a perfect answer is as good
+            return 1.0 if value <= 0 else 0.0
+        value = 1.0 - value / guessed
+    return float(min(1.0, max(0.0, value)))
+
+
+def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
+    """The Wilson 95 % interval for a share of `right` out of `n`."""
+    if n == 0:
+        return 0.0, 1.0
+    p = right / n
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _resamples(n: int) -> int:
+    """How many bootstrap draws: fewer for many rows, where fewer do and more would cost seconds."""
+    return int(min(500, max(60, 1_000_000 // max(1, n))))
+
+
+@dataclass(frozen=True)
+class Score:
+    """A metric on some rows: quality, its 95 % interval, the number of rows, and figures in their own unit."""
+
+    quality: float
+    interval: tuple[float, float]
+    n: int
+    metrics: dict[str, float]
+
+    def as_json(self) -> dict:
+        """As result.json holds it under ``test``."""
+        return {"quality": self.quality, "interval": list(self.interval), "n": self.n, "metrics": self.metrics}
+
+
+def quality(metric: Metric, truth: np.ndarray, predicted: np.ndarray, guess: Guess) -> float:
+    """Only the quality: what a progress report needs."""
+    value = metric.compute(truth, predicted, guess.positive)
+    guessed = metric.compute(truth, guess.predict(len(truth)), guess.positive) if metric.relative else 0.0
+    return quality_of(metric, value, guessed)
+
+
+def score(metric: Metric, truth: np.ndarray, predicted: np.ndarray, guess: Guess) -> Score:
+    """Everything about `predicted` on rows whose `truth` is known.
+
+    ``metrics`` holds the metric itself, the kind's usual ones, ``guess`` (what guessing would have
+    as quality on these rows) and, for numbers, ``mae_low``, ``mae_high``, ``mae_guess`` in the target's unit.
+    """
+    n = len(truth)
+    if n == 0:
+        return Score(math.nan, (math.nan, math.nan), 0, {})
+    if not np.isfinite(predicted).all():
+        return Score(math.nan, (math.nan, math.nan), n, {metric.name: math.nan})
+    guessed_rows = guess.predict(n)
+
+    def figure(m: Metric, rows=slice(None)) -> float:
+        return m.compute(truth[rows], predicted[rows], guess.positive)
+
+    def figure_of_guess(m: Metric, rows=slice(None)) -> float:
+        return m.compute(truth[rows], guessed_rows[rows], guess.positive)
+
+    value, guessed = figure(metric), figure_of_guess(metric)
+    q = quality_of(metric, value, guessed)
+    usual = ("accuracy", "balanced_accuracy", "log_loss") if metric.kind == "classes" else ("r2", "mae", "rmse")
+    figures = {name: figure(METRICS[name]) for name in usual}
+    figures[metric.name] = value
+    figures["guess"] = quality_of(metric, guessed, guessed)
+    if metric.kind == "classes":
+        figures["right"] = int(np.sum(_chosen(predicted) == truth))
+    else:
+        figures["mae_guess"] = figure_of_guess(METRICS["mae"])
+
+    if metric.name == "accuracy":
+        interval = wilson(figures["right"], n)
+    else:
+        rng = np.random.default_rng(0)
+        drawn, off = [], []
+        for _ in range(_resamples(n)):
+            rows = rng.integers(0, n, n)
+            with np.errstate(all="ignore"):
+                drawn.append(quality_of(metric, figure(metric, rows), figure_of_guess(metric, rows) if metric.relative else 0.0))
+                if metric.kind == "numbers":
+                    off.append(figure(METRICS["mae"], rows))
+        drawn = [d for d in drawn if math.isfinite(d)]
+        interval = tuple(float(x) for x in np.percentile(drawn, [2.5, 97.5])) if drawn and math.isfinite(q) else (math.nan, math.nan)
+        if off:
+            figures["mae_low"], figures["mae_high"] = (float(x) for x in np.percentile(off, [2.5, 97.5]))
+    return Score(q, interval, n, figures)

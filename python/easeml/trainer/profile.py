@@ -1,0 +1,103 @@
+"""profile.json: what an accepted feed looks like, the metric it suggests, and the guess to beat."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .batch import MOST_LEVELS
+from .checks import warnings
+from .examples import PARTS
+from .parts import Plan
+from .program import Field, Target
+
+if TYPE_CHECKING:
+    from .acceptance import Known
+    from .ingest import Feed
+
+RARE = 0.10
+"""Of two classes, one below this share is rare."""
+
+
+def make_profile(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.ndarray]], outputs: list[tuple[Field, np.ndarray]],
+                 known: "Known", parts: np.ndarray, split: Plan, known_count: int, n_read: int) -> dict:
+    """The profile without its format number.
+
+    ``classes``, ``parts``, ``rows`` and ``guess`` are over all examples that are on, earlier feeds'
+    included; ``fields`` and ``dynamic_range`` describe this feed's new examples.
+    """
+    counts: Counter[str] = Counter()
+    if target is not None and target.is_classes:
+        counts.update({label: 0 for label in target.labels})
+        counts.update(v for v, on in zip(known.labels, known.on) if on and v is not None)
+        if outputs:
+            counts.update(outputs[0][1].tolist())
+    of_parts = np.bincount(np.concatenate([known.parts[known.on], parts]).astype(np.int64), minlength=len(PARTS))
+    metric, guess = _metric_and_guess(target, counts)
+    metric_given = feed.spec.get("metric")
+    if metric_given:
+        metric = {"name": metric_given, "reason": "chosen in the schema"}
+    return {
+        "target": target.as_json() if target else None,
+        "examples": {"read": n_read, "accepted": len(parts), "known": known_count, "rejected": len(feed.rejects)},
+        "classes": dict(counts), "parts": dict(zip(PARTS, (int(c) for c in of_parts))),
+        "protocol": {"kind": "folds", "k": split.folds} if split.folds else {"kind": "holdout"},
+        "features": sum(_width(f, v) for f, v in inputs), "rows": int(of_parts.sum()), "read_as": feed.notes,
+        "fields": [_describe(f, v, feed.columns_of.get(f.name) or []) for f, v in inputs + outputs],
+        "dynamic_range": _dynamic_range(inputs), "metric": metric,
+        "warnings": warnings(feed, target, inputs, outputs, counts), "guess": guess,
+    }
+
+
+def _width(f: Field, values: np.ndarray) -> int:
+    """How many numbers a model sees of a field: a category has one for each level."""
+    if not f.is_class:
+        return f.size
+    levels = set(f.classes or ()) | {v for v in values if v is not None}
+    return min(len(levels), MOST_LEVELS) + (1 if any(v is None for v in values) else 0)
+
+
+def _describe(f: Field, values: np.ndarray, columns: list[str]) -> dict:
+    about: dict = {"name": f.name, "column": columns[0] if columns else None, "columns": columns}
+    if f.is_class:
+        counts = Counter(v for v in values if v is not None)
+        return about | {"kind": "category", "missing": int(sum(v is None for v in values)), "min": None, "max": None,
+                        "levels": {k: c for k, c in sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))[:MOST_LEVELS]}}
+    finite = values[~np.isnan(values)] if len(values) else np.zeros(0)
+    return about | {"kind": "number" if f.size == 1 else "tensor", "shape": list(f.shape or ()), "missing": int(np.isnan(values).sum()),
+                    "min": float(finite.min()) if finite.size else None, "max": float(finite.max()) if finite.size else None, "levels": None}
+
+
+def _dynamic_range(inputs: list[tuple[Field, np.ndarray]]) -> float:
+    """The largest over the median non-zero magnitude, the most of all tensors with 8 numbers or more; else 1."""
+    most = 1.0
+    for f, v in inputs:
+        if f.is_class or f.size < 8 or not len(v):
+            continue
+        magnitudes = np.abs(v[np.isfinite(v) & (v != 0)])
+        if magnitudes.size:
+            most = max(most, float(magnitudes.max() / np.median(magnitudes)))
+    return most
+
+
+def _metric_and_guess(target: Target | None, counts: Counter[str]) -> tuple[dict, dict]:
+    """The default metric with its reason, and the guess to beat as a quality of it."""
+    if target is None or (target.is_classes and not sum(counts.values())):
+        return {"name": "accuracy", "reason": "no example yet"}, {"text": "", "quality": 0.0}
+    if not target.is_classes:
+        return {"name": "r2", "reason": "numbers: the share of their variation that is explained; the error is told in their own unit"}, \
+            {"text": "always the mean", "quality": 0.0}
+    n, present = sum(counts.values()), [c for c in counts.values() if c]
+    common = max(counts, key=lambda k: (counts[k], k))
+    rare = min((k for k in counts if counts[k]), key=lambda k: (counts[k], k))
+    share = counts[rare] / n
+    text = f'always "{common}"'
+    if len(present) == 2 and share < RARE:
+        return {"name": "average_precision", "reason": f'{rare} is rare ({100 * share:.1f} %), so the share of right answers would say little'}, \
+            {"text": text, "quality": round(share, 4)}
+    if len(present) > 2 and share < 0.25 / len(present):
+        return {"name": "balanced_accuracy", "reason": f'{rare} is rare ({100 * share:.1f} %), so that a model can\'t do well by never saying it'}, \
+            {"text": text, "quality": round(1 / len(present), 4)}
+    return {"name": "accuracy", "reason": "no class is rare"}, {"text": text, "quality": round(counts[common] / n, 4)}

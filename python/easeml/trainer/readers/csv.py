@@ -1,0 +1,178 @@
+"""CSV and its kin: delimiter, decimal sign, encoding and header are found out, or given as options."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Iterator
+
+from ..fault import Fault
+from . import Block, Options, Problem
+
+_ROWS = 20000
+_NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|", "pipe": "|"}
+_COMMA_NUMBER = re.compile(r"^\s*[+-]?\d+,\d+\s*$")
+
+csv.field_size_limit(64 * 1024 * 1024)
+
+
+class CSV:
+    """A text table. Rows are counted as a spreadsheet does, from 1, the header being row 1."""
+
+    kind, counted_from, text = "csv", 1, True
+
+    def __init__(self, name: str, path: Path, options: Options, *, tabs: bool):
+        self.name, self.size, self._path = name, path.stat().st_size, path
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.notes: list[str] = []
+        self._encoding = self._find_encoding(options.one("encoding"))
+        with self._open() as f:
+            start = f.read(256 * 1024)
+        whole = len(start) < 256 * 1024
+        lines = start.splitlines()
+        if not whole and len(lines) > 1:
+            lines = lines[:-1]
+        self._delimiter = self._find_delimiter(options.one("delimiter"), lines, tabs)
+        first = list(_records(lines[:200], self._delimiter))
+        first = [r for r in first if r]
+        if not first:
+            raise Fault(f"{name} is empty.", where={"file": name})
+        self.decimal = self._find_decimal(options.one("decimal"), first)
+        given = options.switch("header")
+        self._header = given if given is not None else not _all_numbers(first[0], self.decimal)
+        if self._header:
+            self.names = [c.strip() for c in first[0]]
+            while self.names and not self.names[-1]:
+                self.names.pop()  # spreadsheets leave empty columns at the right
+            for i, column in enumerate(self.names):
+                if not column:
+                    self.names[i] = f"column_{i + 1}"
+                elif column in self.names[:i]:
+                    raise Fault(f'{name} has two columns called "{column}".', where={"file": name, "column": column},
+                                hint="Give one of them another name.")
+        else:
+            self.names = [f"column_{i + 1}" for i in range(len(first[0]))]
+            self.notes.append(f"{name} has no header; its columns are called column_1 to column_{len(self.names)}")
+
+    def _open(self) -> io.TextIOWrapper:
+        return open(self._path, encoding=self._encoding, newline="")
+
+    def _find_encoding(self, given: str | None) -> str:
+        if given:
+            try:
+                codecs.lookup(given)
+            except LookupError:
+                raise Fault(f"There is no encoding {given}.", where={"file": self.name}, hint="Common ones: utf-8, latin-1, cp1252, utf-16.") from None
+            return given
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        with open(self._path, "rb") as f:
+            start = f.read(4)
+            if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                return "utf-16"
+            f.seek(0)
+            try:
+                while chunk := f.read(1 << 20):
+                    if b"\0" in chunk:
+                        raise Fault(f"{self.name} is not a text table: it holds binary data.", where={"file": self.name})
+                    decoder.decode(chunk)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError:
+                self.notes.append(f"{self.name} is not UTF-8; read as Windows-1252 (another: with encoding = …)")
+                return "cp1252"
+        return "utf-8-sig"
+
+    def _find_delimiter(self, given: str | None, lines: list[str], tabs: bool) -> str:
+        if given:
+            sign = _NAMED.get(given, given)
+            if len(sign) != 1:
+                raise Fault(f'The delimiter "{given}" is not one character.', where={"file": self.name},
+                            hint='One character, or: tab, comma, semicolon, space, bar.')
+            return sign
+        best, fit = ",", (0.0, 0)
+        for sign in ("\t", ";", ",", "|"):
+            widths = [len(r) for r in _records(lines[:60], sign) if r]
+            if not widths:
+                continue
+            common = max(set(widths), key=widths.count)
+            if common > 1:
+                best, fit = max((best, fit), (sign, (round(widths.count(common) / len(widths), 1), common)), key=lambda x: x[1])
+        if fit == (0.0, 0):
+            return "\t" if tabs else ","
+        if best != ("\t" if tabs else ","):
+            self.notes.append(f"{self.name}: columns are separated by " + {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars"}[best])
+        return best
+
+    def _find_decimal(self, given: str | None, first: list[list[str]]) -> str:
+        if given:
+            sign = {"comma": ",", "point": ".", "dot": "."}.get(given, given)
+            if sign not in (",", "."):
+                raise Fault(f'The decimal sign can be "." or ",", not "{given}".', where={"file": self.name})
+            return sign
+        if self._delimiter == ",":
+            return "."
+        cells = [c for row in first[1:] for c in row if c.strip()]
+        if any(_COMMA_NUMBER.match(c) for c in cells) and not any(re.match(r"^\s*[+-]?\d+\.\d+\s*$", c) for c in cells):
+            self.notes.append(f"{self.name}: decimal commas")
+            return ","
+        return "."
+
+    def blocks(self) -> Iterator[Block]:
+        width = len(self.names)
+        with self._open() as f:
+            reader = csv.reader(f, delimiter=self._delimiter)
+            header, row, line = self._header, 0, 1
+            records: list[list[str]] = []
+            rows: list[int] = []
+            lines: list[int] = []
+            broken: list[Problem] = []
+            while True:
+                try:
+                    record = next(reader)
+                except StopIteration:
+                    break
+                except (csv.Error, UnicodeError) as error:
+                    raise Fault(f"{self.name}, line {line}: this is not a table ({error}).", where={"file": self.name, "line": line}) from None
+                row += 1
+                at, line = line, reader.line_num + 1
+                if not record or not any(c.strip() for c in record):
+                    continue
+                if header:
+                    header = False
+                    continue
+                if len(record) > width and not any(c.strip() for c in record[width:]):
+                    record = record[:width]
+                if len(record) != width:
+                    broken.append(Problem(len(records), None, None, f"{len(record)} cells, but there are {width} columns",
+                                          "look for a missing or an extra " + {"\t": "tab", ",": "comma", ";": "semicolon"}.get(self._delimiter, self._delimiter)))
+                    record = (record + [""] * width)[:width]
+                records.append(record)
+                rows.append(row)
+                lines.append(at)
+                if len(records) >= _ROWS:
+                    yield self._block(records, rows, lines, broken, f)
+                    records, rows, lines, broken = [], [], [], []
+            if records:
+                yield self._block(records, rows, lines, broken, f)
+
+    def _block(self, records, rows, lines, broken, f) -> Block:
+        columns = dict(zip(self.names, (list(c) for c in zip(*records))))
+        return Block(columns, rows, lines, broken, read=min(self.size, f.buffer.tell()))
+
+
+def _records(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader((line + "\n" for line in lines), delimiter=delimiter)
+    except csv.Error:
+        return
+
+
+def _all_numbers(cells: list[str], decimal: str) -> bool:
+    try:
+        for c in cells:
+            float(c.replace(decimal, ".") if decimal != "." else c)
+    except ValueError:
+        return False
+    return True
