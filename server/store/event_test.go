@@ -243,15 +243,20 @@ func BenchmarkReadEvents(b *testing.B) {
 		}
 		return nil
 	})
-	topics := []string{"task:7", "user:u", "pool"}
 	for _, c := range []struct {
-		name  string
-		after int64
-	}{{"the_last_few", 99_900}, {"from_the_start", 0}} {
+		name   string
+		after  int64
+		topics []string
+	}{
+		{"the_last_few", 99_900, []string{"task:7", "user:u", "pool"}},
+		{"nothing_new", 100_000, []string{"task:7", "user:u", "pool"}},
+		{"from_the_start", 0, []string{"task:7", "user:u", "pool"}},
+		{"a_silent_topic", 0, []string{"user:u"}},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
 				read(b, s, func(r *Reader) error {
-					_, err := r.Events(c.after, topics, 100)
+					_, err := r.Events(c.after, c.topics, 100)
 					return err
 				})
 			}

@@ -26,7 +26,8 @@ func (r *Reader) AllExamples(taskID string) ([]Example, error) {
 	return r.Examples(taskID, 0, 0, ExampleFilter{})
 }
 
-// ExampleCounts counts a task's examples.
+// ExampleCounts counts a task's examples. It looks at each of them: what is
+// shown often takes the same counts from the newest [Version].
 func (r *Reader) ExampleCounts(taskID string) (ExampleCounts, error) {
 	return one(r, func(s scanner) (c ExampleCounts, err error) {
 		err = s.Scan(&c.On, &c.Off, &c.Train, &c.Validation, &c.Test)
@@ -36,7 +37,8 @@ func (r *Reader) ExampleCounts(taskID string) (ExampleCounts, error) {
 		count(*) FILTER (WHERE is_on AND part = 'test') FROM examples WHERE task_id = ?`, taskID)
 }
 
-// LabelCounts counts a task's examples that are on by their label.
+// LabelCounts counts a task's examples that are on by their label. It looks at
+// each of them.
 func (r *Reader) LabelCounts(taskID string) (map[string]int, error) {
 	type count struct {
 		label string

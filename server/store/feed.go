@@ -30,9 +30,11 @@ func (r *Reader) Feeds(taskID string) ([]Feed, error) {
 	return all(r, scanFeed, "feeds", `SELECT `+feedColumns+` FROM feeds WHERE task_id = ? ORDER BY number`, taskID)
 }
 
-// RunningFeeds lists all feeds that are being read, oldest first.
+// RunningFeeds lists all feeds that are being read, oldest first; those of
+// dropped tasks, which nobody waits for, don't count.
 func (r *Reader) RunningFeeds() ([]Feed, error) {
-	return all(r, scanFeed, "feeds", `SELECT `+feedColumns+` FROM feeds WHERE state = 'running' ORDER BY created, id`)
+	return all(r, scanFeed, "feeds", `SELECT `+feedColumns+` FROM feeds WHERE state = 'running'
+		AND task_id IN (SELECT id FROM tasks WHERE dropped IS NULL) ORDER BY created, id`)
 }
 
 // InsertFeed adds a feed. A content that this task has fed already, without
@@ -65,10 +67,16 @@ func (r *Reader) Rejects(feedID string, after, limit int) ([]Reject, error) {
 		WHERE feed_id = ? AND n > ? ORDER BY n LIMIT ?`, feedID, after, upTo(limit))
 }
 
-// InsertRejects adds rows of a feed that were not accepted.
+// InsertRejects adds rows of a feed that were not accepted. The store gives
+// them their N: 1 and on, in this order, after those the feed has already.
 func (tx *Tx) InsertRejects(feedID string, rejects []Reject) error {
+	n, err := one(&tx.Reader, scanInt64, "rejects", `SELECT COALESCE(max(n), 0) FROM rejects WHERE feed_id = ?`, feedID)
+	if err != nil {
+		return err
+	}
 	return bulk(tx, "rejects", `INSERT INTO rejects (feed_id, n, source, row, line, column_, value, reason, remedy)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, rejects, func(x Reject) []any {
-		return []any{feedID, x.N, x.Source, x.Row, x.Line, x.Column, x.Value, x.Reason, x.Remedy}
+		n++
+		return []any{feedID, n, x.Source, x.Row, x.Line, x.Column, x.Value, x.Reason, x.Remedy}
 	})
 }

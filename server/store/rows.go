@@ -121,7 +121,7 @@ type Feed struct {
 
 // Reject is a row of a feed that was not accepted.
 type Reject struct {
-	N      int
+	N      int // 1 and on, given by the store
 	Source string
 	Row    int64
 	Line   *int64

@@ -243,6 +243,23 @@ func TestUpdates(t *testing.T) {
 		same(t, "TasksOfSearch", []Task(nil))(r.TasksOfSearch(f.search.ID))
 		return nil
 	})
+
+	// Rejects are numbered on; a feed of a dropped task is not taken up again.
+	more := f.feed
+	more.ID, more.Number, more.Key, more.State = newID(), 2, "k2", "running"
+	orphan := more
+	orphan.ID, orphan.Number, orphan.Key = newID(), 3, "k3"
+	more.TaskID = next.ID
+	write(t, s, func(tx *Tx) error {
+		return errors.Join(tx.InsertFeed(more), tx.InsertFeed(orphan), tx.InsertRejects(f.feed.ID, f.rejects[:1]))
+	})
+	read(t, s, func(r *Reader) error {
+		same(t, "RunningFeeds", []Feed{more})(r.RunningFeeds())
+		third := f.rejects[0]
+		third.N = 3
+		same(t, "Rejects", []Reject{third})(r.Rejects(f.feed.ID, 2, 0))
+		return nil
+	})
 	write(t, s, func(tx *Tx) error { return tx.DeleteUpload(f.upload.ID) })
 	read(t, s, func(r *Reader) error { none[Upload](t, "Upload")(r.Upload(f.upload.ID)); return nil })
 }
