@@ -41,6 +41,11 @@ type Store struct {
 // SQLite's locks and shared memory don't hold, and a store that a newer
 // easeml has written. log may be nil.
 func Open(ctx context.Context, path string, log *slog.Logger) (*Store, error) {
+	return openOn(ctx, path, log, networkFileSystem)
+}
+
+// openOn is Open with a way to find out about file systems.
+func openOn(ctx context.Context, path string, log *slog.Logger, network func(dir string) (string, error)) (*Store, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -52,7 +57,7 @@ func Open(ctx context.Context, path string, log *slog.Logger) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state folder %s: %w", dir, err)
 	}
-	if kind, err := networkFileSystem(dir); err != nil {
+	if kind, err := network(dir); err != nil {
 		return nil, fmt.Errorf("find out which file system %s is on: %w", dir, err)
 	} else if kind != "" {
 		return nil, fmt.Errorf("the state folder %s is on a network file system (%s), where the database would be damaged: put it on a local disk, for instance with EASEML_STATE=FOLDER", dir, kind)
@@ -140,16 +145,26 @@ func (s *Store) failed(doing string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_NOTADB:
-			return fmt.Errorf("the state file %s is not an easeml store: move it away, or choose another folder with EASEML_STATE=FOLDER", s.path)
-		case sqlite3.SQLITE_CORRUPT:
-			return fmt.Errorf("the state file %s is damaged: put back a copy of it (%w)", s.path, err)
-		case sqlite3.SQLITE_FULL:
-			return fmt.Errorf("the disk of the state file %s is full: make room on it (%w)", s.path, err)
-		}
+	if told := s.told(err); told != err {
+		return told
 	}
 	return fmt.Errorf("%s, in the state file %s: %w", doing, s.path, err)
+}
+
+// told says in words what is wrong with the file or its disk; any other error
+// it returns as it is.
+func (s *Store) told(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff { // the rest tells more than anybody needs
+	case sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("the state file %s is not an easeml store: move it away, or choose another folder with EASEML_STATE=FOLDER (%w)", s.path, err)
+	case sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("the state file %s is damaged: put back a copy of it (%w)", s.path, err)
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("the disk of the state file %s is full: make room on it (%w)", s.path, err)
+	}
+	return err
 }

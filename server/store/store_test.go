@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,6 +124,21 @@ func TestOpen(t *testing.T) {
 			t.Fatalf("a text file: %v", err)
 		}
 	})
+	t.Run("network file system", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "state", "easeml.db")
+		_, err := openOn(t.Context(), path, nil, func(dir string) (string, error) {
+			if dir != filepath.Dir(path) {
+				t.Errorf("asked about %s", dir)
+			}
+			return "nfs", nil
+		})
+		if err == nil || !strings.Contains(err.Error(), filepath.Dir(path)) || !strings.Contains(err.Error(), "(nfs)") {
+			t.Fatalf("a network file system: %v", err)
+		}
+		if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 0 {
+			t.Fatalf("the refusal left %v (%v)", files, err)
+		}
+	})
 	t.Run("folder that can't be made", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -229,6 +245,30 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 		t.Errorf("the first event that was committed has seq %d", seq)
 	}
 	<-changed
+}
+
+// A disk that fills up fails one transaction, in words, and no other.
+func TestFullDisk(t *testing.T) {
+	s := open(t)
+	pages := func(n int) {
+		t.Helper()
+		if _, err := s.write.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	event := func(tx *Tx) error {
+		_, err := tx.Event(TopicPool, "notice", strings.Repeat("x", 1<<20))
+		return err
+	}
+	pages(1)
+	_, err := s.Write(t.Context(), event)
+	if err == nil || !strings.Contains(err.Error(), s.path+" is full") {
+		t.Fatalf("a full disk: %v", err)
+	}
+	pages(1 << 20)
+	if seq := write(t, s, event); seq != 1 {
+		t.Fatalf("after there was room: seq %d", seq)
+	}
 }
 
 func TestChanged(t *testing.T) {

@@ -22,7 +22,8 @@ func (tx *Tx) Now() time.Time { return tx.now }
 
 // Write runs f in one transaction. Where f returns nil everything it wrote is
 // committed and on disk when Write returns; else, or if f panics, none of it
-// is there and Write returns f's error as it is. seq is that of the last event
+// is there and Write returns f's error as it is (a full or broken disk is put
+// into words around it). seq is that of the last event
 // f made, or of the last event there is. There is one writer at a time: a
 // Write inside f would wait for itself.
 //
@@ -43,7 +44,7 @@ func (s *Store) Write(ctx context.Context, f func(tx *Tx) error) (seq int64, err
 		now:    s.now().UTC().Truncate(time.Microsecond),
 	}
 	if err := f(tx); err != nil {
-		return 0, err
+		return 0, s.told(err)
 	}
 	if err := t.Commit(); err != nil {
 		return 0, s.failed("commit", err)
@@ -55,7 +56,7 @@ func (s *Store) Write(ctx context.Context, f func(tx *Tx) error) (seq int64, err
 }
 
 // Read runs f on a consistent snapshot: commits made meanwhile are not seen,
-// and none waits for it. It returns f's error as it is.
+// and none waits for it. It returns f's error as [Store.Write] does.
 func (s *Store) Read(ctx context.Context, f func(r *Reader) error) error {
 	t, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -67,7 +68,7 @@ func (s *Store) Read(ctx context.Context, f func(r *Reader) error) error {
 	if err != nil {
 		return s.failed("read the last event", err)
 	}
-	return f(&Reader{ctx: ctx, tx: t, seq: seq})
+	return s.told(f(&Reader{ctx: ctx, tx: t, seq: seq}))
 }
 
 // lastSeq is the seq of the last event ever made, trimmed or not.
