@@ -21,6 +21,7 @@ from .families import FAMILIES
 from .fault import Fault, one_sentence
 from .program import Program, parse_program, template_of
 from .size import Size, size_of
+from .wire import protected_stdout
 
 GROUP = "easeml.candidates"
 
@@ -118,17 +119,9 @@ def find(raw: dict, program: Program, profile: dict) -> Candidate:
                 hint="It may belong to a plugin that isn't installed here.")
 
 
-def _protected_stdout():
-    """A stream on the real stdout; whatever else prints goes to stderr from now on."""
-    sys.stdout.flush()
-    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    return stream
-
-
 def print_candidates(program: Path, profile: Path, template: str | None) -> int:
     """`candidates`: one JSON object a line."""
-    out = _protected_stdout()
+    out = os.fdopen(protected_stdout(), "w", encoding="utf-8")
     try:
         with open(program, encoding="utf-8") as p, open(profile, encoding="utf-8") as q:
             raw_program, raw_profile = json.load(p), json.load(q)
@@ -152,7 +145,7 @@ _EXAMPLES = (  # a program for each template, so that estimates in the catalogue
 
 def print_catalogue() -> int:
     """`catalogue`: every candidate once, with ``available``; estimates are for 1,000 small examples."""
-    out = _protected_stdout()
+    out = os.fdopen(protected_stdout(), "w", encoding="utf-8")
     seen: set[str] = set()
     for raw, kind in zip(_EXAMPLES, ("classes", "numbers")):
         labels = [str(i) for i in range(10)] if kind == "classes" else []

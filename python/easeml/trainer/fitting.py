@@ -169,7 +169,7 @@ class Fitting:
             if report.best_step == 0:
                 raise
         model = Model(self.trial["program"], self.trial.get("template") or template_of(self.program), self.program, self.target,
-                      preparation, candidate, self.metric, self.guess, self.size, self.trial.get("read") or {})
+                      preparation, candidate, self.metric, self.guess, self.size)
         return model, report.reason
 
     def _resume(self) -> Path | None:

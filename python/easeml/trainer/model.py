@@ -43,7 +43,7 @@ class Model:
     metric: Metric
     guess: Guess
     size: dict
-    read: dict
+
 
     def answer(self, examples: Examples) -> np.ndarray:
         """Classes: probabilities [n, k]. Numbers: [n, d] in the target's own unit."""
@@ -61,7 +61,7 @@ class Model:
             "target": self.target.as_json(), "preprocessing": self.preparation.state,
             "candidate": self.candidate.info.as_json(), "metric": self.metric.name,
             "guess": {"answer": list(self.guess.answer), "positive": self.guess.positive},
-            "size": self.size, "read": self.read,
+            "size": self.size,
         })
         self.candidate.save(folder)
         files = []
@@ -93,7 +93,7 @@ class Model:
         candidate = type(found).load(folder)
         guess = Guess(tuple(spec["guess"]["answer"]), int(spec["guess"]["positive"]))
         return cls(spec["program"], spec["template"], program, target, Preparation(program, target, spec["preprocessing"]),
-                   candidate, find_metric(spec["metric"], target.kind), guess, spec.get("size") or {}, spec.get("read") or {})
+                   candidate, find_metric(spec["metric"], target.kind), guess, spec.get("size") or {})
 
 
 def truth_of(program: Program, target: Target, examples: Examples) -> np.ndarray:

@@ -53,11 +53,10 @@ def deal(strata: np.ndarray, units: np.ndarray, order: Sequence[int], shares: Se
         rows = rows_of[u]
         if len(rows) == 1:
             mine = lack[strata_list[rows[0]]]
-            best = max(buckets, key=lambda k: (round(mine[k], 9), round(overall[k], 9), -k))
         else:
             mine = [sum(lack[strata_list[r]][k] for r in rows) for k in buckets]
-            best = max(buckets, key=lambda k: (round(mine[k], 9), round(overall[k], 9), -k))
-        give(rows, best)
+        # Rounded: shares such as 0.7 must not decide ties by their last binary digit.
+        give(rows, max(buckets, key=lambda k: (round(mine[k], 9), round(overall[k], 9), -k)))
     return out
 
 

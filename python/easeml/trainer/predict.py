@@ -1,0 +1,253 @@
+"""`predict FOLDER`: stays, with one model loaded, and answers requests line by line.
+
+In:  {"id": 1, "sources": [{"name", "path"}], "using": {}, "options": {}, "out": PATH}
+     {"id": 2, "rescore": {"data": {path, rows, parts, protocol}, "metric": NAME|null}}
+Out: {"ready": {…}}, then for each request {"id": n, "done": {…}}, {"id": n, "scored": {…}} or {"id": n, "failed": {…}}
+
+Rows are read, matched and converted by the very code of ``ingest``, and prepared by the very code of
+training: what ingest would refuse is refused, row by row. Answers are written as NDJSON, in order.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+from .events import dump
+from .fault import Fault, one_sentence
+from .wire import Lines, protected_stdout, requests
+
+SURE = 0.8
+"""Below so high a probability an answer counts as unsure."""
+
+
+def serve_model(folder: Path) -> int:
+    """Load the model in `folder` and answer until the input ends; 1 where it can't be loaded."""
+    out = Lines(protected_stdout())
+    try:
+        predictor = Predictor(Path(folder).resolve())
+    except Fault as fault:
+        out.write({"id": 0, "failed": fault.as_event()})
+        return 1
+    except Exception as error:
+        traceback.print_exc()
+        out.write({"id": 0, "failed": {"kind": "bug", "message": f"The model can't be loaded ({one_sentence(error)})."}})
+        return 1
+    info = predictor.model.candidate.info
+    out.write({"ready": {"candidate": info.id, "label": info.label, "target": predictor.model.target.as_json(),
+                         "metric": predictor.model.metric.name, "pid": os.getpid()}})
+    for line in requests(sys.stdin.buffer):
+        if not out.write(predictor.reply(line)):
+            break
+    return 0
+
+
+@dataclass
+class _Rows:
+    """One block of a source, converted: which rows can be answered, why the others can't, what to echo."""
+
+    source: str
+    rows: list[int]
+    good: "object"
+    columns: dict
+    refused: dict[int, dict]
+    echo: list[dict] | None
+
+
+class Predictor:
+    """A loaded model that answers requests."""
+
+    def __init__(self, folder: Path):
+        from .model import Model
+        self.model = Model.load(folder)
+
+    def reply(self, line: bytes) -> dict:
+        """The reply to one request line; never raises."""
+        number = None
+        try:
+            request = json.loads(line)
+            number = request.get("id")
+            if request.get("rescore"):
+                return {"id": number, "scored": self.rescore(request["rescore"])}
+            return {"id": number, "done": self.answer(request)}
+        except Fault as fault:
+            return {"id": number, "failed": fault.as_event()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            traceback.print_exc()
+            return {"id": number, "failed": {"kind": "bug", "message": f"The request can't be understood ({one_sentence(error)})."}}
+        except MemoryError:
+            return {"id": number, "failed": {"kind": "memory", "message": "The memory was not enough to answer.", "hint": "Ask in several parts."}}
+        except Exception as error:
+            traceback.print_exc()
+            return {"id": number, "failed": {"kind": "bug", "message": f"Answering went wrong ({one_sentence(error)})."}}
+
+    def answer(self, request: dict) -> dict:
+        """Answer all rows of a request's sources into its ``out``; the counts. Raises `Fault`, and then nothing is written."""
+        import numpy as np
+        from .examples import Examples
+        from .readers import Options
+        begun = time.monotonic()
+        options = Options(request.get("options") or {})
+        using = {k: str(v) for k, v in (request.get("using") or {}).items()}
+        blocks = []
+        for s in request["sources"]:
+            blocks += self._read(str(s["name"]), Path(s["path"]), using, options)
+        self._check_ranges(blocks)
+        answers = refused = unsure = 0
+        out = Path(request["out"])
+        partial = out.with_name(out.name + ".partial")
+        top = options.one("top")
+        show = bool(options.switch("probabilities")) or top is not None
+        with open(partial, "w", encoding="utf-8") as f:
+            for b in blocks:
+                good = np.flatnonzero(b.good)
+                examples = Examples({k: v[good] for k, v in b.columns.items()}, np.arange(len(good)))
+                predicted = self.model.answer(examples) if len(good) else None
+                at = {int(i): k for k, i in enumerate(good)}
+                for i, row in enumerate(b.rows):
+                    line = {"source": b.source, "row": row}
+                    if b.echo is not None:
+                        line["values"] = b.echo[i]
+                    if i in at:
+                        self._put(line, predicted[at[i]], show, int(top) if top else None)
+                        answers += 1
+                        unsure += line["sure"] is not None and line["sure"] < SURE
+                    else:
+                        line["refused"] = b.refused[i]
+                        refused += 1
+                    f.write(dump(line) + "\n")
+        os.replace(partial, out)
+        return {"answers": answers, "refused": refused, "unsure": int(unsure), "seconds": round(time.monotonic() - begun, 4)}
+
+    def _put(self, line: dict, predicted, show: bool, top: int | None) -> None:
+        """Put a row's answer, and how sure it is, into its line."""
+        model = self.model
+        if model.target.is_classes:
+            best = int(predicted.argmax())
+            line["answer"] = {model.program.outputs[0].name: model.target.labels[best]}
+            line["sure"] = round(float(predicted[best]), 6)
+            if show:
+                order = predicted.argsort()[::-1][:top] if top else range(len(predicted))
+                line["probabilities"] = {model.target.labels[int(k)]: round(float(predicted[k]), 6) for k in order}
+            return
+        answer, at = {}, 0
+        for f in model.program.outputs:
+            values = [float(x) for x in predicted[at:at + f.size]]
+            answer[f.name] = values[0] if f.size == 1 else values
+            at += f.size
+        line["answer"], line["sure"] = answer, None
+
+    def _read(self, name: str, path: Path, using: dict, options) -> list[_Rows]:
+        import numpy as np
+        from .convert import Converter
+        from .matching import match
+        from .readers import open_source
+        program = self.model.program
+        source = open_source(name, path, options)
+        inputs, _, _ = match(program, source, using=using, output=options.all("output"), ignore=options.all("ignore"), with_outputs=False)
+        used = [c for b in inputs for c in b.columns]
+        if source.kind == "npz":
+            source.lengths(used)
+        converter = Converter(source, options.all("missing"))
+        out = []
+        for block in source.blocks(used) if source.kind == "npz" else source.blocks():
+            problems = list(block.broken)
+            columns = {}
+            for b in inputs:
+                columns[b.field.name] = converter.category(b, block, problems) if b.field.is_class \
+                    else converter.tensor(b, block, problems, required=False)
+            refused: dict[int, dict] = {}
+            for p in problems:
+                refused.setdefault(p.at, {"column": p.column, "value": p.value, "reason": p.reason, "remedy": p.remedy})
+            n = len(block.rows)
+            good = np.ones(n, dtype=bool)
+            good[list(refused)] = False
+            out.append(_Rows(name, [int(r) for r in block.rows], good, columns, refused, _echo(source, block) if source.text else None))
+        return out
+
+    def _check_ranges(self, blocks: list[_Rows]) -> None:
+        """Refuse files on quite another scale than what the model learned, such as 0–255 where it was 0–16."""
+        import numpy as np
+        for f in self.model.program.inputs:
+            if f.is_class:
+                continue
+            learned = self.model.preparation.state["fields"][f.name]["range"]
+            values = [b.columns[f.name][b.good] for b in blocks if b.good.any()]
+            if not values:
+                continue
+            lows = np.concatenate([np.nanmin(v, axis=1, initial=np.inf) for v in values])
+            highs = np.concatenate([np.nanmax(v, axis=1, initial=-np.inf) for v in values])
+            fault = _other_scale(f, learned, lows, highs, blocks[0].source)
+            if fault:
+                raise fault
+
+    def rescore(self, request: dict) -> dict:
+        """The loaded model's scores on a version's validation and test part; None for a part that isn't there.
+
+        With folds there is no part that the model has not learned from but test: validation is None.
+        """
+        import numpy as np
+        from . import metrics
+        from .examples import PARTS, read_examples
+        from .metrics import find_metric
+        from .model import truth_of
+        model, data = self.model, request["data"]
+        metric = find_metric(request.get("metric") or model.metric.name, model.target.kind)
+        examples = read_examples(Path(data["path"]), model.program)
+        folds = (data.get("protocol") or {}).get("kind") == "folds"
+        scored = {}
+        for part in ("validation", "test"):
+            rows = examples.take(np.flatnonzero(examples.parts == PARTS.index(part)))
+            if len(rows) == 0 or (folds and part == "validation"):
+                scored[part] = None
+                continue
+            scored[part] = metrics.score(metric, truth_of(model.program, model.target, rows), model.answer(rows), model.guess).as_json()
+        return scored
+
+
+def _other_scale(f, learned: list[float], lows, highs, source: str) -> Fault | None:
+    """The fault for a tenth or more of the rows lying grossly outside; None where they don't.
+
+    Tensors of 8 numbers or more: beyond thrice the learned width, or all within a tenth of it.
+    Single numbers vary more by nature (a year, a price): beyond 20 times the largest seen.
+    """
+    import numpy as np
+    low, high = learned
+    width = (high - low) or 1.0
+    if f.size >= 8:
+        outside = (highs > high + 3 * width) | (lows < low - 3 * width)
+    else:
+        largest = 20 * max(abs(low), abs(high), 1e-12)
+        outside = (highs > largest) | (lows < -largest)
+    many = outside.mean() >= 0.1
+    spans = f"{_figure(low)}–{_figure(high)}"
+    if many:
+        top, bottom = highs.max(), lows.min()
+        reach = f"up to {_figure(top)}" if top > high + width else f"down to {_figure(bottom)}"
+        what = "values" if f.size > 1 else f"{f.name}"
+        return Fault(f"{source} differs from what was learned: {what} {reach}, so far {spans}. Nothing was written.",
+                     where={"file": source, "field": f.name}, hint="Bring the values to the scale of the examples that were fed.")
+    if f.size >= 8 and len(highs) >= 10 and np.isfinite(highs).all() and highs.max() - lows.min() < width / 10 and low <= lows.min():
+        return Fault(f"{source} differs from what was learned: values only up to {_figure(highs.max())}, so far {spans}. Nothing was written.",
+                     where={"file": source, "field": f.name}, hint="Bring the values to the scale of the examples that were fed.")
+    return None
+
+
+def _figure(x: float) -> str:
+    return f"{x:,.0f}" if float(x).is_integer() and abs(x) < 1e12 else f"{x:.4g}"
+
+
+def _echo(source, block) -> list[dict]:
+    """Each row's own columns, as text."""
+    def text(v) -> str:
+        if v is None:
+            return ""
+        return v if isinstance(v, str) else json.dumps(v, ensure_ascii=False)
+    names = [n for n in source.names if n in block.columns]
+    columns = [block.columns[n] for n in names]
+    return [{n: text(c[i]) for n, c in zip(names, columns)} for i in range(len(block.rows))]
