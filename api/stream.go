@@ -47,6 +47,9 @@ type Stream struct {
 	// behind: topics that were added at an earlier event than position, and how
 	// far each has come, until the server says that it has caught up.
 	behind map[string]int64
+	// known: topics that were added with a GET, and its event: what comes up to
+	// there is in it already.
+	known map[string]int64
 	conn   *websocket.Conn // nil unless subscribed
 	err    error
 }
@@ -63,6 +66,7 @@ func (c *Client) Open(ctx context.Context, since *int64, topics ...string) *Stre
 		done:   make(chan struct{}),
 		topics: slices.Compact(slices.Sorted(slices.Values(topics))),
 		behind: map[string]int64{},
+		known:  map[string]int64{},
 	}
 	if since != nil {
 		s.position = new(*since)
@@ -100,8 +104,11 @@ func (s *Stream) Add(since *int64, topics ...string) {
 		}
 		s.topics = append(s.topics, topic)
 		added = append(added, topic)
-		// Also where since is the newer one: what comes up to it is in the GET already.
-		if since != nil {
+		if since == nil {
+			continue
+		}
+		s.known[topic] = *since
+		if s.position == nil || *since < *s.position {
 			s.behind[topic] = *since
 		}
 	}
@@ -133,6 +140,7 @@ func (s *Stream) forget(topic string) bool {
 	}
 	s.topics = slices.Delete(s.topics, i, i+1)
 	delete(s.behind, topic)
+	delete(s.known, topic)
 	return true
 }
 
@@ -307,7 +315,10 @@ func (s *Stream) take(f Frame, starting []string) bool {
 		for _, topic := range starting {
 			delete(s.behind, topic)
 		}
-		if s.position == nil || *s.position < f.Seq || f.Type == FrameReset {
+		if f.Type == FrameReset {
+			clear(s.known) // a server that was set back may give the same seqs again
+			s.position = new(f.Seq)
+		} else if s.position == nil || *s.position < f.Seq {
 			s.position = new(f.Seq)
 		}
 		return f.Type == FrameReset
@@ -319,6 +330,9 @@ func (s *Stream) take(f Frame, starting []string) bool {
 	}
 	if f.Seq == 0 {
 		return true
+	}
+	if f.Seq <= s.known[f.Topic] {
+		return false
 	}
 	at, behind := s.behind[f.Topic]
 	if behind {

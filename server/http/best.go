@@ -1,0 +1,46 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/easeml/easeml/api"
+)
+
+// routeBest adds the model that answers.
+func (s *server) routeBest() {
+	handle(s, http.MethodGet, "/tasks/{user}/{name}/best", "best", "Report on the model that answers",
+		func(ctx context.Context, in *ofTask) (*answerOf[api.Report], error) {
+			task, err := s.find(ctx, *in)
+			if err != nil {
+				return nil, err
+			}
+			view, err := s.view(ctx, task.ID)
+			if err != nil {
+				return nil, err
+			}
+			out := &answerOf[api.Report]{Seq: view.Seq, Body: api.Report{Task: view.Body.Task}}
+			if b := view.Body.Best; b != nil && !b.Baseline {
+				out.Body.Best = b
+			}
+			return out, nil
+		})
+	parameter := func(name, about string) *huma.Param {
+		return &huma.Param{Name: name, In: "path", Required: true, Description: about, Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	s.plain(huma.Operation{
+		OperationID: "infer", Method: http.MethodPost, Path: prefix + "/tasks/{user}/{name}/infer",
+		Summary:    "Answers of the best model to every row of complete uploads",
+		Parameters: []*huma.Param{parameter("user", "The owner's name."), parameter("name", "The task's name.")},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/json": {Schema: s.schemaOf(reflect.TypeFor[api.NewInfer]())},
+		}},
+		Responses: map[string]*huma.Response{"200": {
+			Description: "One line an input row, in input order; then one line with done, or with the problem that ended it. Empty lines while a model is waited for.",
+			Content:     map[string]*huma.MediaType{api.NDJSONType: {Schema: s.schemaOf(reflect.TypeFor[api.InferLine]())}},
+		}},
+	}, s.infer)
+}

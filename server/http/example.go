@@ -1,0 +1,141 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/easeml/easeml/api"
+	"github.com/easeml/easeml/server/store"
+)
+
+const examplesPage = 1000
+
+type listExamples struct {
+	ofTask
+	After int    `query:"after" minimum:"0" doc:"Numbers after this one."`
+	Limit int    `query:"limit" minimum:"0" maximum:"10000" doc:"At most so many; 0: 1000."`
+	Part  string `query:"part" enum:"train,validation,test"`
+	State string `query:"state" enum:"on,off"`
+}
+
+type patchExamples struct {
+	ofTask
+	Body api.PatchExamples
+}
+
+// routeExamples adds examples and the dataset versions made of them.
+func (s *server) routeExamples() {
+	handle(s, http.MethodGet, "/tasks/{user}/{name}/examples", "list-examples", "Accepted examples, without their content",
+		func(ctx context.Context, in *listExamples) (*answerOf[[]api.Example], error) {
+			return read(s, ctx, in.ofTask, func(r *store.Reader, task store.Task) ([]api.Example, error) {
+				filter := store.ExampleFilter{Part: in.Part}
+				if in.State != "" {
+					filter.On = new(in.State == "on")
+				}
+				limit := in.Limit
+				if limit == 0 {
+					limit = examplesPage
+				}
+				list, err := r.Examples(task.ID, in.After, limit, filter)
+				if err != nil {
+					return nil, err
+				}
+				views := []api.Example{}
+				for _, e := range list {
+					views = append(views, api.Example{
+						Number: e.Number, Part: e.Part, Label: e.Label, On: e.On, Feed: e.Feed, Source: e.Source, Row: e.Row, Hash: e.ExampleHash,
+					})
+				}
+				return views, nil
+			})
+		})
+	handle(s, http.MethodPatch, "/tasks/{user}/{name}/examples", "refine", "Switch examples on or off: a new version, unless nothing changes", s.refine)
+	handle(s, http.MethodGet, "/tasks/{user}/{name}/versions", "list-versions", "Dataset versions",
+		func(ctx context.Context, in *ofTask) (*answerOf[[]api.Version], error) {
+			return read(s, ctx, *in, func(r *store.Reader, task store.Task) ([]api.Version, error) {
+				list, err := r.Versions(task.ID)
+				if err != nil {
+					return nil, err
+				}
+				views := []api.Version{}
+				for _, v := range list {
+					views = append(views, viewVersion(v))
+				}
+				return views, nil
+			})
+		})
+}
+
+func (s *server) refine(ctx context.Context, in *patchExamples) (*answerOf[api.Version], error) {
+	task, err := s.find(ctx, in.ofTask)
+	if err != nil {
+		return nil, err
+	}
+	if task.NextExample <= 1 {
+		return nil, refuse(http.StatusConflict, "Feed some first.", "%s has no examples yet.", task.Name)
+	}
+	on, err := numbers(in.Body.On, task)
+	if err != nil {
+		return nil, err
+	}
+	off, err := numbers(in.Body.Off, task)
+	if err != nil {
+		return nil, err
+	}
+	if len(on)+len(off) == 0 {
+		return nil, refuse(http.StatusUnprocessableEntity, `Say {"off": ["17", "90..95"]}.`, "No examples were named.")
+	}
+	number, err := s.Search.Refine(ctx, task, on, off)
+	if err != nil {
+		return nil, err
+	}
+	out := &answerOf[api.Version]{}
+	return out, s.Store.Read(ctx, func(r *store.Reader) error {
+		out.Seq = r.Seq()
+		v, err := r.Version(task.ID, number)
+		out.Body = viewVersion(v)
+		return err
+	})
+}
+
+// numbers reads numbers and ranges of examples, such as "17", "90..95" and
+// "all". Nothing beyond the task's examples is named, so they can't grow large.
+func numbers(texts []string, task store.Task) ([]int, error) {
+	last := task.NextExample - 1
+	seen := make(map[int]bool)
+	list := []int{}
+	for _, text := range texts {
+		from, to, isRange := strings.Cut(text, "..")
+		if !isRange {
+			to = from
+		}
+		low, errLow := strconv.Atoi(from)
+		high, errHigh := strconv.Atoi(to)
+		if text == "all" {
+			low, high, errLow, errHigh = 1, last, nil, nil
+		}
+		if errLow != nil || errHigh != nil {
+			return nil, refuse(http.StatusUnprocessableEntity, `Say 17, 90..95 or all.`, "%q names no examples.", text)
+		}
+		if low < 1 || high > last || low > high {
+			return nil, refuse(http.StatusUnprocessableEntity, "", "%s has the examples 1 to %d, so not %s. Nothing was changed.", task.Name, last, text)
+		}
+		for n := low; n <= high; n++ {
+			if !seen[n] {
+				seen[n] = true
+				list = append(list, n)
+			}
+		}
+	}
+	return list, nil
+}
+
+func viewVersion(v store.Version) api.Version {
+	view := api.Version{
+		Number: v.Number, Hash: v.Hash, On: v.On, Off: v.Off, Cause: v.Cause, Feed: v.Feed, Created: v.Created,
+	}
+	decode(v.Parts, &view.Parts)
+	return view
+}
