@@ -10,14 +10,18 @@ import (
 func Parse(text string) (Program, error) {
 	runes := []rune(text)
 	source, err := ParseAt(runes, 0)
-	if err != nil {
-		return Program{}, err
-	}
-	if t := scan(runes, source.End); t.kind != tokenEnd {
+	if err == nil {
+		t := scan(runes, source.End)
+		if t.kind == tokenEnd {
+			return source.Program, nil
+		}
 		p := parser{text: runes}
-		return Program{}, p.errorAt(t, "the program has ended, but the text goes on", "")
+		err = p.errorAt(t, "the program has ended, but the text goes on", "")
 	}
-	return source.Program, nil
+	if e, ok := err.(*Error); ok {
+		e.Line, e.Column = Position(runes, e.Offset)
+	}
+	return Program{}, err
 }
 
 // Source is a program together with its place in a text.
@@ -48,8 +52,9 @@ const (
 )
 
 // ParseAt reads the program that starts at text[at], leading blanks skipped, and
-// leaves what follows it alone. The error is an *Error whose places are those of
-// text; marks are given as far as the program was read.
+// leaves what follows it alone. The error is an *Error whose offsets are those of
+// text; its Line and Column are left to the caller, who may know them at less
+// cost than Position. Marks are given as far as the program was read.
 func ParseAt(text []rune, at int) (source Source, err error) {
 	p := &parser{text: text}
 	defer func() {
@@ -390,9 +395,7 @@ func (p *parser) failSpan(start, end int, bad *fault) {
 }
 
 func (p *parser) errorAt(t token, message, hint string) *Error {
-	line, column := Position(p.text, t.start)
-	return &Error{Offset: t.start, End: t.end, Line: line, Column: column, Message: message, Hint: hint,
-		Expected: slices.Clone(p.expected)}
+	return &Error{Offset: t.start, End: t.end, Message: message, Hint: hint, Expected: slices.Clone(p.expected)}
 }
 
 // unexpected reports that none of the expected tokens stands here.

@@ -33,11 +33,10 @@ func Quote(s string) string {
 
 // ScanString reads the string that starts at text[at] ('"' or '\”) and gives its
 // value and the offset after it. "…" has JSON's escapes, '…' is raw; neither goes
-// over a line end.
+// over a line end. Line and Column of the error are left to the caller.
 func ScanString(text []rune, at int) (value string, end int, err *Error) {
 	fault := func(from, to int, message, hint string) *Error {
-		line, column := Position(text, from)
-		return &Error{Offset: from, End: to, Line: line, Column: column, Message: message, Hint: hint}
+		return &Error{Offset: from, End: to, Message: message, Hint: hint}
 	}
 	mark := text[at]
 	var b strings.Builder

@@ -75,7 +75,7 @@ func (l lines) line(src []rune, n int) []rune {
 
 // cut is the part of a line from code point from on that fits the width.
 func cut(line []rune, from int) string {
-	rest, dots := line[from:], ""
+	rest, dots := line[from:min(len(line), from+8*maxWidth)], ""
 	if from > 0 {
 		dots = "…"
 	}

@@ -54,6 +54,7 @@ func (p *parser) isSource() bool {
 
 func (p *parser) sources() []Source {
 	var sources []Source
+	p.must()
 	p.list(func() { sources = append(sources, p.source()) }, func() bool {
 		return p.tok.kind == tokenString || p.tok.kind == tokenMark && (p.tok.text == "[" || p.tok.text == "{")
 	})
@@ -270,8 +271,11 @@ func (p *parser) operand() Operand {
 		p.context.Task = a.Task.String()
 	}
 	t := p.take(KindAttribute)
+	if task != "" {
+		task = a.Task.String()
+	}
 	if attributeDoc(name) == nil {
-		p.noAttribute(t, strings.TrimSuffix(string(p.src[t.start:t.end]), "."+name), name)
+		p.noAttribute(t, task, name)
 	}
 	return a
 }

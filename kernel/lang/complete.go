@@ -19,7 +19,7 @@ func Complete(src string, cursor int, names Names) Completion {
 	if HostCell(src) || typed.comment {
 		return none
 	}
-	p := newParser(runes[:typed.cut])
+	p := newParser(runes[:typed.cut], true)
 	p.cell()
 	c := completer{parser: p, names: names, typed: typed, prefix: typed.text}
 	c.context = p.context
@@ -154,8 +154,14 @@ func (c *completer) add(item Item) {
 	}
 	switch item.Kind {
 	case KindWord:
-		if !c.typed.quoted {
-			c.propose(item.Text, item.Text, KindWord, wordDoc(item.Text))
+		words := []string{item.Text}
+		if item.Text == "" { // help takes any
+			words = topics()
+		}
+		for _, word := range words {
+			if !c.typed.quoted {
+				c.propose(word, word, KindWord, wordDoc(word))
+			}
 		}
 	case KindOption:
 		for _, o := range options[c.context.Statement] {

@@ -7,7 +7,7 @@ func At(src string, cursor int) (t Token, ok bool) {
 	if HostCell(src) {
 		return Token{}, false
 	}
-	p := newParser([]rune(src))
+	p := newParser([]rune(src), true)
 	p.cell()
 	best := -1
 	for i, t := range p.tokens {

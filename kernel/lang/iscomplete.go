@@ -24,7 +24,7 @@ func IsComplete(src string) (status Status, indent string) {
 		return StatusIncomplete, ""
 	}
 	runes := []rune(src)
-	p := newParser(runes)
+	p := newParser(runes, false)
 	p.cell()
 	joins := p.joinsAtEnd()
 	if len(p.faults) == 0 {

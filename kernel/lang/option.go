@@ -92,7 +92,7 @@ func (o *OptionDoc) check(value string) string {
 	case OptionWhole:
 		n, whole := readWhole(value)
 		if ok = whole && n >= o.Min; whole && !ok {
-			return o.Name + " is at least " + itoa(o.Min) + ", not " + value
+			return "`" + o.Name + "` is at least " + itoa(o.Min) + ", not " + value
 		}
 	case OptionShare:
 		f, err := strconv.ParseFloat(value, 64)
@@ -112,7 +112,7 @@ func (o *OptionDoc) check(value string) string {
 	if ok {
 		return ""
 	}
-	return o.Name + " wants " + article(string(o.Type)) + ", not `" + value + "`"
+	return "`" + o.Name + "` wants " + article(string(o.Type)) + ", not `" + value + "`"
 }
 
 // article puts a or an before what isn't a phrase of its own.

@@ -13,7 +13,7 @@ func Parse(src string) (Cell, error) {
 	if HostCell(src) {
 		return Cell{}, &Error{Span: Span{End: 2, Line: 1, Column: 1}, Message: "a cell that starts with %% belongs to the host, not to the language"}
 	}
-	p := newParser([]rune(src))
+	p := newParser([]rune(src), false)
 	p.cell()
 	if len(p.faults) > 0 {
 		return Cell{}, p.faults[0]
@@ -26,18 +26,20 @@ func HostCell(src string) bool { return strings.HasPrefix(strings.TrimLeft(src, 
 
 // parser is a recursive descent with one token of look-ahead and no backtracking.
 // A wrong token ends the statement by a panic with an *Error, caught in
-// (*parser).statement, where the parser goes on with the next line: errors need
-// the first fault only, but completion and inspection go on behind it.
+// (*parser).statement: errors need the first fault only, but completion and
+// inspection go on behind it, with the next line.
 type parser struct {
 	lexer
 	tok      token  // the look-ahead
 	last     token  // the token before it
 	expected []Item // what could have stood at tok
+	asked    int    // so many of them could be left out; errors name the rest
 
 	start   token  // first token of the statement
 	word    string // its word
 	context Context
 	onStart bool    // tok is at a statement's start
+	goesOn  bool    // behind a fault, with the next statement
 	tokens  []Token // what the taken tokens are, for inspection
 
 	out      []Statement
@@ -49,8 +51,8 @@ type parser struct {
 // place is where a statement stands and which of the tokens is its first.
 type place struct{ start, end, token int }
 
-func newParser(src []rune) *parser {
-	p := &parser{lexer: lexer{src: src, lines: newLines(src)}, programs: map[string]schema.Program{}}
+func newParser(src []rune, goesOn bool) *parser {
+	p := &parser{goesOn: goesOn, lexer: lexer{src: src, lines: newLines(src)}, programs: map[string]schema.Program{}}
 	p.tok = p.next()
 	return p
 }
@@ -66,7 +68,7 @@ func (p *parser) cell() {
 			return
 		}
 		p.statement()
-		if p.tok.kind == tokenEnd {
+		if p.tok.kind == tokenEnd || len(p.faults) > 0 && !p.goesOn {
 			return
 		}
 	}
@@ -107,8 +109,11 @@ func (p *parser) spanOf(t token) Span { return p.lines.span(t.start, t.end) }
 
 // advance goes to the next token.
 func (p *parser) advance() {
-	p.last, p.tok, p.expected = p.tok, p.next(), nil
+	p.last, p.tok, p.expected, p.asked = p.tok, p.next(), nil, 0
 }
+
+// must says that one of what is asked for from here on has to stand at tok.
+func (p *parser) must() { p.asked = len(p.expected) }
 
 // take takes the look-ahead and notes what it is.
 func (p *parser) take(kind ItemKind) token {
@@ -125,7 +130,7 @@ func (p *parser) take(kind ItemKind) token {
 func (p *parser) goTo(end int) {
 	p.last = token{kind: tokenMark, start: end - 1, end: end}
 	p.pos, p.joins = end, false
-	p.tok, p.expected = p.next(), nil
+	p.tok, p.expected, p.asked = p.next(), nil, 0
 }
 
 // may notes that something can stand here and passes on whether it does.
@@ -227,6 +232,7 @@ func (p *parser) note(t token, message, hint string) { p.report(p.fault(t, messa
 func (p *parser) report(err *Error) {
 	err.Statement = p.spanOf(p.start)
 	switch {
+	case err.missing && !err.open: // the sentence ends with an example
 	case p.word == "schema" || p.word == "program":
 		err.After = "Nothing was declared."
 	case p.word == "feed":
@@ -242,13 +248,13 @@ func (p *parser) unexpected() {
 	if p.tok.err != nil {
 		panic(p.tok.err)
 	}
-	says := sayExpected(p.expected)
+	says := sayExpected(p.expected[p.asked:])
 	if p.tok.kind == tokenEnd || p.tok.kind == tokenLine {
 		at := p.tok
 		at.end = at.start
-		err := p.fault(at, p.subject()+" goes on with "+says, "")
+		err := p.fault(at, p.subject()+" wants "+says+" here", "")
 		if doc := statementDoc(p.word); doc != nil {
-			err.Hint = "For example: " + firstLine(doc.Example)
+			err.Hint = "For example: `" + firstLine(doc.Example) + "`."
 		}
 		err.Expected, err.missing = slices.Clone(p.expected), true
 		panic(err)

@@ -54,7 +54,7 @@ var statements = []StatementDoc{
 		Word:    "best",
 		First:   true,
 		Forms:   []string{"best [TASK]"},
-		Meaning: "Report on the best model: how good it is on examples that the search never saw, and where it errs.",
+		Meaning: "Report on the best model: how good it is on examples it never saw, and where it errs.",
 		Example: "best digits",
 	},
 	{
@@ -145,7 +145,7 @@ var statements = []StatementDoc{
 	{
 		Word:    "share",
 		Forms:   []string{"share TASK with USER | class NAME | everyone [as reader | editor | template]"},
-		Meaning: "Let others see a task (reader), change it (editor), or start from a copy of their own (template).",
+		Meaning: "Let others see a task (reader), change it (editor), or start from a copy (template).",
 		Example: "share digits with class ml101 as template",
 	},
 	{

@@ -160,6 +160,7 @@ func (p *parser) oneOf(words ...string) string {
 
 func (p *parser) export() Statement {
 	s := &Export{Task: p.maybeTask()}
+	p.must()
 	file, ok := p.text(KindFile)
 	if !ok {
 		p.unexpected()
@@ -172,6 +173,7 @@ func (p *parser) export() Statement {
 
 func (p *parser) client() Statement {
 	s := &Client{Task: p.maybeTask()}
+	p.must()
 	s.Language = p.oneOf("python", "go")
 	s.Into = p.into()
 	s.at = p.place()
@@ -204,11 +206,13 @@ func (p *parser) unknownStatement() {
 	for _, s := range statements {
 		names = append(names, s.Word)
 	}
-	message, hint := "unknown statement `"+word+"`", "`help` lists them."
+	message, hint := "unknown statement `"+word+"`", "`help` lists the statements."
 	if near := Nearest(word, append(names, attributeNames()...)); near != "" {
 		message, hint = message+"; did you mean `"+near+"`?", ""
 	} else if _, ok := readDuration(word); ok {
 		hint = "Did you mean `wait until " + word + "`?"
+	} else if user, name, ok := splitTask(word); ok && (user != "" || !IsReserved(name)) {
+		hint = "For a task of this name: `watch " + word + "` or `" + word + ".quality`. " + hint
 	}
 	panic(&Error{Span: p.spanOf(p.tok), Message: message, Hint: hint, Expected: startItems()})
 }
