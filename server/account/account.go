@@ -91,6 +91,15 @@ func (a *Accounts) Ensure(ctx context.Context, name, role string) (User, error) 
 	return u, nil
 }
 
+// Find returns the user of this name, or store.ErrNotFound.
+func (a *Accounts) Find(ctx context.Context, name string) (u User, err error) {
+	err = a.store.Read(ctx, func(r *store.Reader) (err error) {
+		u, err = r.UserByName(name)
+		return err
+	})
+	return u, err
+}
+
 const (
 	tokenPrefix = "eml_"
 	tokenBytes  = 32

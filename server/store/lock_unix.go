@@ -25,7 +25,7 @@ func lockFile(path string) (*os.File, error) {
 			holder = "another server, process " + strings.TrimSpace(string(pid)) + ","
 		}
 		f.Close()
-		return nil, fmt.Errorf("%s holds the state %s: use that one, stop it first, or choose another folder with EASEML_STATE=FOLDER", holder, strings.TrimSuffix(path, ".lock"))
+		return nil, fmt.Errorf("%s holds the state %s: %w", holder, strings.TrimSuffix(path, ".lock"), errHeld)
 	}
 	if err != nil {
 		f.Close()

@@ -21,7 +21,7 @@ func lockFile(path string) (*os.File, error) {
 	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil,
 		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	if errors.Is(err, sharingViolation) {
-		return nil, fmt.Errorf("another server holds the state %s: use that one, stop it first, or choose another folder with EASEML_STATE=FOLDER", strings.TrimSuffix(path, ".lock"))
+		return nil, fmt.Errorf("another server holds the state %s: %w", strings.TrimSuffix(path, ".lock"), errHeld)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the lock %s: %w", path, err)

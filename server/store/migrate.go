@@ -38,6 +38,9 @@ func (s *Store) migrate(ctx context.Context) error {
 	if has > knows {
 		return fmt.Errorf("the state file %s was written by a newer easeml (its schema is %d, this program knows %d): start that version, or put back a copy made before the upgrade", s.path, has, knows)
 	}
+	if s.lock == nil && has < knows {
+		return fmt.Errorf("the server that has %s open is of an older easeml (its schema is %d, this program knows %d): use the program that it was started with", s.path, has, knows)
+	}
 	done, err := p.Up(ctx)
 	if err != nil {
 		return s.failed("bring the schema up to date", err)

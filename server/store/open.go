@@ -41,11 +41,11 @@ type Store struct {
 // SQLite's locks and shared memory don't hold, and a store that a newer
 // easeml has written. log may be nil.
 func Open(ctx context.Context, path string, log *slog.Logger) (*Store, error) {
-	return openOn(ctx, path, log, networkFileSystem)
+	return openOn(ctx, path, log, networkFileSystem, false)
 }
 
 // openOn is Open with a way to find out about file systems.
-func openOn(ctx context.Context, path string, log *slog.Logger, network func(dir string) (string, error)) (*Store, error) {
+func openOn(ctx context.Context, path string, log *slog.Logger, network func(dir string) (string, error), beside bool) (*Store, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -63,7 +63,7 @@ func openOn(ctx context.Context, path string, log *slog.Logger, network func(dir
 		return nil, fmt.Errorf("the state folder %s is on a network file system (%s), where the database would be damaged: put it on a local disk, for instance with EASEML_STATE=FOLDER", dir, kind)
 	}
 	lock, err := lockFile(path + ".lock")
-	if err != nil {
+	if err != nil && !(beside && errors.Is(err, errHeld)) {
 		return nil, err
 	}
 	s := &Store{path: path, log: log, lock: lock, now: time.Now, changed: make(chan struct{})}
@@ -72,6 +72,13 @@ func openOn(ctx context.Context, path string, log *slog.Logger, network func(dir
 		return nil, err
 	}
 	return s, nil
+}
+
+// OpenBeside opens a store that a running server may have open too: for an
+// admin's commands, which write a row and leave. It never changes the schema
+// under a server.
+func OpenBeside(ctx context.Context, path string, log *slog.Logger) (*Store, error) {
+	return openOn(ctx, path, log, networkFileSystem, true)
 }
 
 func (s *Store) open(ctx context.Context) error {
@@ -110,6 +117,9 @@ func (s *Store) open(ctx context.Context) error {
 	return nil
 }
 
+// errHeld says that another server has the state.
+var errHeld = errors.New("use that one, stop it first, or choose another folder with EASEML_STATE=FOLDER")
+
 // dsn names a database file with what every connection to it begins with.
 func dsn(path, lock string, pragmas ...string) string {
 	slash := filepath.ToSlash(path)
@@ -134,7 +144,9 @@ func (s *Store) Close() error {
 		if s.write != nil { // last, so that it can fold the log into the file
 			errs = append(errs, s.write.Close())
 		}
-		errs = append(errs, s.lock.Close()) // which unlocks; the file stays, or a third server could lock another one
+		if s.lock != nil { // closing unlocks; the file stays, or a third server could lock another one
+			errs = append(errs, s.lock.Close())
+		}
 		s.closed = errors.Join(errs...)
 	})
 	return s.closed

@@ -131,7 +131,7 @@ func TestOpen(t *testing.T) {
 				t.Errorf("asked about %s", dir)
 			}
 			return "nfs", nil
-		})
+		}, false)
 		if err == nil || !strings.Contains(err.Error(), filepath.Dir(path)) || !strings.Contains(err.Error(), "(nfs)") {
 			t.Fatalf("a network file system: %v", err)
 		}
@@ -373,4 +373,33 @@ func TestNowIsTheTransactions(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestOpenBesideAServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "easeml.db")
+	server, err := Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	admin, err := OpenBeside(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := User{ID: "u", Name: "ada", Role: "user"}
+	if _, err := admin.Write(t.Context(), func(tx *Tx) error { return tx.InsertUser(u) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Read(t.Context(), func(r *Reader) error {
+		_, err := r.UserByName("ada")
+		return err
+	}); err != nil {
+		t.Errorf("the server doesn't see what was written beside it: %v", err)
+	}
+	if _, err := Open(t.Context(), path, nil); err == nil {
+		t.Error("the lock was given away")
+	}
 }
