@@ -1,0 +1,272 @@
+package show
+
+import (
+	"fmt"
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/easeml/easeml/api"
+)
+
+// shownRejects is how many groups of rejected rows are named before a count.
+const shownRejects = 3
+
+// Upload is the progress of a file on its way: done of all bytes, and the
+// seconds it may still take (0: not known).
+func Upload(name string, done, of int64, left float64) Output {
+	share := 1.0
+	if of > 0 {
+		share = float64(done) / float64(of)
+	}
+	return progress("Uploading "+name, share, join(bytesOf(done, of), leftWords(left)), "resumes if the line drops")
+}
+
+// Reading is the progress of a feed at the server.
+func Reading(name string, f api.FeedProgress) Output {
+	verb := "Reading"
+	switch f.Phase {
+	case "", "read", "reading":
+	default:
+		verb = strings.ToUpper(f.Phase[:1]) + f.Phase[1:] + ":"
+	}
+	switch {
+	case f.Of > 0:
+		return progress(verb+" "+name, float64(f.Rows)/float64(f.Of), count(int(f.Rows))+" of "+count(int(f.Of))+" rows", "")
+	case f.Rows > 0:
+		return Plain(fmt.Sprintf("%s %s · %s", verb, name, several(int(f.Rows), "row")))
+	}
+	return Plain(fmt.Sprintf("%s %s …", verb, name))
+}
+
+func progress(what string, share float64, words, note string) Output {
+	share = min(1, max(0, share))
+	line := fmt.Sprintf("%s %s %.0f %% · %s", what, meter(share, 20), 100*share, words)
+	if note != "" && columns(line)+6+columns(note)+2 <= Width {
+		line += "      (" + note + ")"
+	}
+	p := page{}
+	p.say("%s", line)
+	return p.output()
+}
+
+// meter is a share drawn with characters.
+func meter(share float64, width int) string {
+	full := int(share*float64(width) + 0.5)
+	return "▕" + strings.Repeat("█", full) + strings.Repeat("░", width-full) + "▏"
+}
+
+func bytesOf(done, of int64) string {
+	a, b := size(done), size(of)
+	if n, unit, _ := strings.Cut(a, " "); strings.HasSuffix(b, " "+unit) {
+		return n + " of " + b
+	}
+	return a + " of " + b
+}
+
+func leftWords(s float64) string {
+	if s <= 0 {
+		return ""
+	}
+	return "about " + about(s)
+}
+
+// Fed is what feed answers when it has ended: the feed, and the task after it.
+func Fed(name string, f api.Feed, v api.View) Output {
+	p := page{}
+	if f.Earlier || (f.Accepted == 0 && f.Rejected == 0 && f.Known > 0) {
+		p.say("%s: %s here already. Nothing changed.", sourceWords(f.Sources), allWords(max(f.Known, f.Accepted), f.Rejected))
+		return p.output()
+	}
+	first := fmt.Sprintf("%s taken, %s rejected", several(f.Accepted, "example"), count(f.Rejected))
+	if f.Known > 0 {
+		first += fmt.Sprintf(", %s here already", count(f.Known))
+	}
+	if f.Version > 0 {
+		first += fmt.Sprintf(" · version %d", f.Version)
+	}
+	p.say("%s", join(first, classWords(v.Task)))
+	rejectLines(&p, f.Rejects, f.Rejected)
+	for _, r := range f.ReadAs {
+		p.add("read: %s", r)
+	}
+	if s := partWords(v.Task); s != "" {
+		p.add("kept apart: %s", s)
+	}
+	warningLines(&p, f.Warnings)
+	switch {
+	case v.State == api.TaskSearching && real(v.Best):
+		p.say("The search goes on from what it knows; the model of before answers meanwhile.")
+	case v.State == api.TaskSearching:
+		p.say("Searching: %s.", several(v.Candidates, "candidate"))
+	case v.Stopped:
+		p.say("%s is stopped, so nothing runs.", name)
+		p.then("resume %s", name)
+		return p.output()
+	case f.Accepted == 0:
+		p.say("Nothing was taken, so nothing changed.")
+		return p.output()
+	default:
+		p.say("%s is %s.", name, standing(v.Task, v.Now))
+	}
+	p.then("watch %s", name)
+	return p.output()
+}
+
+func sourceWords(sources []string) string {
+	names := make([]string, len(sources))
+	for i, s := range sources {
+		names[i] = path.Base(s)
+	}
+	if len(names) > 3 {
+		return several(len(names), "file")
+	}
+	return list(names, "and")
+}
+
+func allWords(known, rejected int) string {
+	if rejected > 0 {
+		return fmt.Sprintf("%s (and %s rejected again) are", several(known, "example"), count(rejected))
+	}
+	if known == 1 {
+		return "its 1 example is"
+	}
+	return "all " + several(known, "example") + " are"
+}
+
+// classWords says how many examples the classes have: "137–153 of each class".
+func classWords(t api.Task) string {
+	if len(t.Classes) < 2 {
+		return ""
+	}
+	labels := make([]string, 0, len(t.Classes))
+	for l := range t.Classes {
+		labels = append(labels, l)
+	}
+	sort.Slice(labels, func(i, j int) bool {
+		a, b := t.Classes[labels[i]], t.Classes[labels[j]]
+		return a > b || a == b && labels[i] < labels[j]
+	})
+	high, low := t.Classes[labels[0]], t.Classes[labels[len(labels)-1]]
+	switch {
+	case high == low:
+		return count(high) + " of each class"
+	case len(labels) <= 4 || high > 3*low:
+		if len(labels) > 4 {
+			rarest := labels[len(labels)-1]
+			return fmt.Sprintf("%s of most classes, only %s of %s", count(t.Classes[labels[len(labels)/2]]), count(low), rarest)
+		}
+		var parts []string
+		for _, l := range labels {
+			parts = append(parts, count(t.Classes[l])+" "+l)
+		}
+		return strings.Join(parts, ", ")
+	}
+	return fmt.Sprintf("%s–%s of each class", count(low), count(high))
+}
+
+// partWords says what is kept apart from training.
+func partWords(t api.Task) string {
+	if t.Examples == 0 {
+		return ""
+	}
+	test := fmt.Sprintf("%s for the final test, which the search never sees", count(t.Parts.Test))
+	switch {
+	case t.Protocol.Kind == "folds" && t.Parts.Test > 0:
+		return fmt.Sprintf("%s; candidates are compared by turns on the other %s (%d folds)", test, count(t.Examples-t.Parts.Test), t.Protocol.K)
+	case t.Protocol.Kind == "folds":
+		return fmt.Sprintf("nothing, there are too few for a test part; candidates are compared by turns on all %s (%d folds)", count(t.Examples), t.Protocol.K)
+	case t.Parts.Validation == 0 && t.Parts.Test == 0:
+		return ""
+	case t.Parts.Test == 0:
+		return fmt.Sprintf("%s to compare candidates; no test part", count(t.Parts.Validation))
+	}
+	return fmt.Sprintf("%s to compare candidates, %s", count(t.Parts.Validation), test)
+}
+
+// rejectLines names the first groups of rejected rows with place and reason.
+func rejectLines(p *page, rejects []api.Reject, all int) {
+	type group struct {
+		source, words string
+		places        []string
+		lines, zero   bool
+	}
+	var groups []*group
+	byKey := map[string]*group{}
+	for _, r := range rejects {
+		words := rejectWords(r)
+		key := r.Source + "\x00" + words
+		g := byKey[key]
+		if g == nil {
+			g = &group{source: path.Base(r.Source), words: words}
+			byKey[key] = g
+			groups = append(groups, g)
+		}
+		if r.Line != nil {
+			g.places, g.lines = append(g.places, count(int(*r.Line))), true
+		} else {
+			g.places, g.zero = append(g.places, count(int(r.Row))), true
+		}
+	}
+	named := 0
+	for i, g := range groups {
+		if i == shownRejects {
+			break
+		}
+		noun := "row"
+		if g.lines {
+			noun = "line"
+		}
+		named += len(g.places)
+		places, more := g.places, ""
+		if len(places) > 5 {
+			more = fmt.Sprintf(" and %s more", count(len(places)-5))
+			places = places[:5]
+		}
+		if len(g.places) > 1 {
+			noun += "s"
+		}
+		note := ""
+		if g.zero && !g.lines {
+			note = " (counted from 0)"
+		}
+		p.add("rejected: %s %s %s%s%s: %s", g.source, noun, strings.Join(places, ", "), more, note, g.words)
+	}
+	if rest := all - named; rest > 0 && named > 0 {
+		p.add("… and %s more", count(rest))
+	}
+}
+
+// rejectWords is the value and the reason, then what to do.
+func rejectWords(r api.Reject) string {
+	var s string
+	switch {
+	case r.Column != "" && r.Value != "":
+		s = fmt.Sprintf("%s %s, %s", r.Column, r.Value, r.Reason)
+	case r.Column != "":
+		s = r.Column + ": " + r.Reason
+	case r.Value != "":
+		s = r.Value + ", " + r.Reason
+	default:
+		s = r.Reason
+	}
+	if r.Remedy != "" {
+		s += " (" + strings.TrimSuffix(r.Remedy, ".") + ")"
+	}
+	return s
+}
+
+// warningLines says what to settle before a number is trusted.
+func warningLines(p *page, warnings []api.Warning) {
+	if len(warnings) == 0 {
+		return
+	}
+	p.say("Before you trust any number:")
+	for _, w := range warnings {
+		line := "! " + w.Message
+		if w.Fix != "" {
+			line += "  → " + w.Fix
+		}
+		p.add("%s", line)
+	}
+}

@@ -1,0 +1,200 @@
+package show
+
+import (
+	"bytes"
+	"flag"
+	"html"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/easeml/easeml/api"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func goldens() map[string]Output {
+	running, final := digitsRunning(), digitsFinal()
+	declared := api.View{Task: digitsTask(), Now: noon}
+	declared.State, declared.Examples, declared.Best, declared.Metric = api.TaskDeclared, 0, nil, api.Metric{}
+	count := api.CatalogCount{Light: 13, Deep: 9}
+	noTorch := declared
+	noTorch.Deep = &api.DeepNote{Missing: 9}
+	fed := beginning()
+	fed.Running = 0
+	feed := api.Feed{Number: 1, State: "ended", Sources: []string{"digits.npz"}, Read: 1440, Accepted: 1437, Rejected: 3, Version: 1, Rejects: []api.Reject{
+		{Source: "digits.npz", Row: 17, Column: "digit", Value: "12", Reason: "but there are classes 0–9"},
+		{Source: "digits.npz", Row: 90, Column: "digit", Value: "12", Reason: "but there are classes 0–9"},
+		{Source: "digits.npz", Row: 412, Column: "digit", Value: "12", Reason: "but there are classes 0–9"}}}
+	icu := sepsis()
+	icu.State, icu.Stopped, icu.Best = api.TaskSearching, false, nil
+	sepsisFeed := api.Feed{Number: 1, State: "ended", Sources: []string{"icu.csv"}, Accepted: 21904, Rejected: 28, Version: 1,
+		ReadAs: []string{"the label column is sepsis", "\"Age \" is called age here; your names come back in answers"},
+		Rejects: []api.Reject{
+			{Source: "icu.csv", Row: 16, Line: ptr(int64(18)), Column: "age", Value: `"old"`, Reason: "is no number", Remedy: "leave it empty if it is missing"},
+			{Source: "icu.csv", Row: 21, Line: ptr(int64(23)), Column: "sepsis", Value: `"maybe"`, Reason: "is neither no nor yes"},
+			{Source: "icu.csv", Row: 22, Line: ptr(int64(24)), Column: "sepsis", Value: `"maybe"`, Reason: "is neither no nor yes"},
+			{Source: "icu.csv", Row: 30, Line: ptr(int64(32)), Reason: "has 41 cells, the head has 40"},
+			{Source: "icu.csv", Row: 31, Line: ptr(int64(33)), Reason: "breaks off"}},
+		Warnings: []api.Warning{
+			{Code: "group", Message: "patient_id: 21,904 rows, but 3,120 patients. Rows of one patient stand on both sides of the test, so every quality will look too good.", Fix: "with group = patient_id"},
+			{Code: "leak", Message: "discharge_code alone gives the answer in 99.8 %. Known only afterwards?", Fix: "with ignore = discharge_code"}}}
+	small := wine()
+	small.Best = nil
+	noTest := wine()
+	guessOnly := beginning()
+	guessOnly.Best = &api.Best{Trial: 1, Label: "the guess", Baseline: true, Search: *share(23, 215, 0.107)}
+	tasks := []api.Task{final.Task, wine().Task, sepsis().Task, diabetes().Task, declared.Task}
+	tasks[4].Name, tasks[4].Description = "fishes", "series of any length, 4 values a step → one of 12 classes, and a name that goes on for ever and ever"
+	shared := running.Task
+	shared.User, shared.Name = "ml101", "leaves"
+	tasks = append(tasks, shared)
+	in := api.Inferred{Answers: 357, Unsure: 13, Seconds: 0.2, Version: 1, Best: *running.Best}
+	answers := []api.Answer{
+		{Source: "new.npz", Row: 0, Answer: map[string]any{"digit": "7"}, Sure: ptr(0.998)},
+		{Source: "new.npz", Row: 1, Answer: map[string]any{"digit": "0"}, Sure: ptr(1.0)}}
+	off := api.Inferred{Answers: 2, Refused: 1, Seconds: 0.11, Version: 1, Best: *diabetes().Best}
+	offAnswers := []api.Answer{
+		{Source: "new.csv", Row: 0, Answer: map[string]any{"progression": 151.2345}},
+		{Source: "new.csv", Row: 1, Refused: &api.Reject{Source: "new.csv", Row: 1, Line: ptr(int64(3)), Column: "bmi", Value: `"high"`, Reason: "is no number"}},
+		{Source: "new.csv", Row: 2, Answer: map[string]any{"progression": 98.0}}}
+	stopped := running
+	stopped.State, stopped.Stopped, stopped.Reason, stopped.Running, stopped.SettledAt = api.TaskSettled, true, api.SettledStopped, 0, ptr(noon)
+	resumed := running
+	resumed.Running = 0
+	after := running
+	after.Tried, after.Best = running.Tried+3, ptr(*running.Best)
+	after.Best.Search = *share(215, 215, 0.107)
+	return map[string]Output{
+		"declared":              Declared("digits", api.Declared{Outcome: "created", View: declared, Count: count}),
+		"declared-no-torch":     Declared("digits", api.Declared{Outcome: "created", View: noTorch, Count: count}),
+		"declared-same":         Declared("digits", api.Declared{Outcome: "same", View: final}),
+		"declared-same-empty":   Declared("digits", api.Declared{Outcome: "same", View: declared}),
+		"declared-replaced":     Declared("digits", api.Declared{Outcome: "replaced", View: declared, Count: api.CatalogCount{Light: 13}}),
+		"upload":                Upload("scans.zip", 312e6, 440e6, 19),
+		"reading":               Reading("icu.csv", api.FeedProgress{Feed: 1, Phase: "read", Rows: 12000, Of: 21904}),
+		"fed":                   Fed("digits", feed, fed),
+		"fed-findings":          Fed("sepsis", sepsisFeed, icu),
+		"fed-again":             Fed("digits", api.Feed{Sources: []string{"data/digits.npz"}, Known: 1437, Earlier: true}, final),
+		"fed-more":              Fed("digits", api.Feed{Sources: []string{"more.npz"}, Accepted: 12, Known: 1437, Version: 2}, running),
+		"fed-small":             Fed("wine", api.Feed{Sources: []string{"wine.csv"}, Accepted: 58, Version: 1}, small),
+		"watch-running":         WatchTable("digits", running),
+		"watch-final":           WatchTable("digits", final),
+		"watch-none":            WatchTable("digits", beginning()),
+		"watch-guess":           WatchTable("digits", guessOnly),
+		"watch-declared":        WatchTable("digits", declared),
+		"watch-numbers":         WatchTable("diabetes", diabetes()),
+		"watch-folds-queue":     WatchTable("wine", noTest),
+		"watch-stopped":         WatchTable("digits", stopped),
+		"chart-running":         WatchChart("digits", running, true),
+		"chart-final":           WatchChart("digits", final, true),
+		"chart-none":            WatchChart("digits", beginning(), true),
+		"chart-numbers":         WatchChart("diabetes", diabetes(), true),
+		"chart-one":             WatchChart("wine", noTest, true),
+		"best":                  Best("digits", api.Report{Task: final.Task, Best: final.Best}),
+		"best-searching":        Best("digits", api.Report{Task: running.Task, Best: running.Best}),
+		"best-numbers":          Best("diabetes", api.Report{Task: diabetes().Task, Best: diabetes().Best}),
+		"best-no-test":          Best("wine", api.Report{Task: noTest.Task, Best: noTest.Best}),
+		"best-score":            Best("sepsis", api.Report{Task: sepsis().Task, Best: sepsis().Best}),
+		"best-none":             Best("digits", api.Report{Task: beginning().Task}),
+		"best-guess":            Best("digits", api.Report{Task: guessOnly.Task, Best: guessOnly.Best}),
+		"best-declared":         Best("digits", api.Report{Task: declared.Task}),
+		"models":                Models("digits", running),
+		"models-final":          Models("digits", final),
+		"models-numbers":        Models("diabetes", diabetes()),
+		"models-none":           Models("digits", beginning()),
+		"tasks":                 Tasks("alice", tasks),
+		"tasks-none":            Tasks("alice", nil),
+		"infer":                 Inferred(Preview{Name: "digits", Sources: []string{`"new.npz"`}, Into: "answers.csv", Metric: "accuracy", Answers: answers, Inferred: in}),
+		"infer-numbers-refused": Inferred(Preview{Name: "diabetes", Sources: []string{`"new.csv"`}, Metric: "r2", Answers: offAnswers, Refused: offAnswers[1:2], Inferred: off}),
+		"infer-waiting":         WaitingForModel("digits", beginning()),
+		"waiting":               Waiting("digits", "quality >= 0.97 or final or 10m", running),
+		"waited":                Waited("digits", "quality >= 0.97", "", 12.3, running),
+		"waited-over":           Waited("digits", "", "10m", 600, running),
+		"waited-final":          Waited("digits", "final", "", 0, final),
+		"stopped":               Stopped("digits", stopped, false),
+		"stopped-already":       Stopped("digits", stopped, true),
+		"resumed":               Resumed("digits", resumed, false),
+		"dropped":               Dropped("digits", final.Task),
+		"server":                Server("http://127.0.0.1:8800", "the first statement started it", api.Server{Version: "1.0", Private: true}, api.Me{User: "alice", Role: "admin"}),
+		"lost":                  Lost(noon.Add(10 * time.Minute)),
+		"back":                  Back(noon.Add(13*time.Minute), running, after),
+	}
+}
+
+// TestGolden compares every output with the one that was looked at.
+func TestGolden(t *testing.T) {
+	for name, out := range goldens() {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join("testdata", name+".txt")
+			got := out.Text + "\n"
+			if *update {
+				if dir := os.Getenv("SHOW_PNG"); dir != "" && out.PNG != nil {
+					os.WriteFile(filepath.Join(dir, name+".png"), out.PNG, 0o644)
+				}
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// TestForms checks what holds for every output: lines are narrow, both forms say
+// the same words, a chart has nothing that a notebook would show instead of it.
+func TestForms(t *testing.T) {
+	words := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	for name, out := range goldens() {
+		for _, line := range strings.Split(out.Text, "\n") {
+			if columns(line) > Width {
+				t.Errorf("%s: %d columns: %s", name, columns(line), line)
+			}
+			if line != strings.TrimRight(line, " ") {
+				t.Errorf("%s: blanks at the end of %q", name, line)
+			}
+		}
+		if out.Vega != nil {
+			if out.HTML != "" || len(out.PNG) == 0 {
+				t.Errorf("%s: a chart with HTML or without a picture", name)
+			}
+			if _, err := png.Decode(bytes.NewReader(out.PNG)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		plain := html.UnescapeString(tag.ReplaceAllString(out.HTML, ""))
+		full := out.Text
+		if strings.Contains(full, "…") {
+			continue // a cut cell: HTML has all of it
+		}
+		if words(plain) != words(full) {
+			t.Errorf("%s: HTML says\n%s\ntext says\n%s", name, words(plain), words(full))
+		}
+	}
+}
+
+// TestUntrusted: names and messages can't bring elements into a notebook.
+func TestUntrusted(t *testing.T) {
+	v := digitsFinal()
+	evil := `<img src=x onerror=alert(1)>` + "\x1b[31m\u202e"
+	v.Description, v.Rows[0].Label, v.Best.Label = evil, evil, evil
+	v.Rows[10].Message = evil
+	for _, out := range []Output{WatchTable(evil, v), Models("d", v), Best("d", api.Report{Task: v.Task, Best: v.Best}), Tasks("alice", []api.Task{v.Task}), WatchChart("d", v, false)} {
+		if strings.Contains(out.HTML, "<img") || strings.ContainsAny(out.Text+out.HTML, "\x1b\u202e") {
+			t.Errorf("untrusted text came through:\n%s\n%q", out.HTML, out.Text)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package show
+
+import (
+	"html/template"
+	"strings"
+)
+
+// HTML holds the page's words in plain elements: no style blocks, no scripts,
+// only elements, attributes and inline styles that an untrusted notebook keeps.
+var layout = template.Must(template.New("page").Parse(`<div>
+{{- range .Blocks}}
+{{- if .Table}}<table>
+{{- if .Table.Head}}<thead><tr>{{range .Table.Head}}<th align="{{.Align}}">{{.Text}}</th>{{end}}{{if .Table.Bars}}<th></th>{{end}}</tr></thead>{{end -}}
+<tbody>{{$bars := .Table.Bars}}
+{{- range .Table.Rows}}<tr>{{range .Cells}}<td align="{{.Align}}">{{.Text}}</td>{{end}}{{if $bars}}<td>{{with .Bar}}<meter min="0" max="1" value="{{.}}"></meter>{{end}}</td>{{end}}</tr>{{end -}}
+</tbody></table>
+{{- else if .Shape}}<pre>{{.Shape}}</pre>
+{{- else if .First}}<div><b>{{.Line}}</b></div>
+{{- else if .Indent}}<div style="padding-left: 1.5em">{{.Line}}</div>
+{{- else}}<div>{{.Line}}</div>
+{{- end}}
+{{- end}}
+{{- if .Next}}<div align="right">{{.Lead}}: <code>{{.Next}}</code></div>{{end -}}
+</div>`))
+
+type htmlCell struct {
+	Text  string
+	Align string
+}
+
+type htmlRow struct {
+	Cells []htmlCell
+	Bar   string
+}
+
+type htmlTable struct {
+	Head []htmlCell
+	Rows []htmlRow
+	Bars bool
+}
+
+type htmlBlock struct {
+	Line   string
+	First  bool
+	Indent bool
+	Shape  string
+	Table  *htmlTable
+}
+
+// html is the page as HTML, on one line apart from text that keeps its shape.
+func (p *page) html() string {
+	data := struct {
+		Blocks []htmlBlock
+		Lead   string
+		Next   string
+	}{Lead: p.leadWords(), Next: p.next}
+	for i, b := range p.blocks {
+		h := htmlBlock{Line: b.line, First: i == 0, Indent: b.indent, Shape: b.shape}
+		if b.table != nil {
+			h.Table = b.table.html()
+		}
+		data.Blocks = append(data.Blocks, h)
+	}
+	var out strings.Builder
+	if err := layout.Execute(&out, data); err != nil {
+		// The template is fixed and a Builder takes everything; text is always right.
+		return "<pre>" + template.HTMLEscapeString(p.text()) + "</pre>"
+	}
+	return out.String()
+}
+
+func (t *table) html() *htmlTable {
+	align := func(cells []string) []htmlCell {
+		var out []htmlCell
+		for i, c := range cells {
+			side := "left"
+			if t.isRight(i) {
+				side = "right"
+			}
+			out = append(out, htmlCell{Text: c, Align: side})
+		}
+		return out
+	}
+	h := &htmlTable{Head: align(t.head)}
+	for _, r := range t.rows {
+		line := htmlRow{Cells: align(r.cells)}
+		if r.bar != nil {
+			line.Bar = trimNumber(r.bar.value, 4)
+			h.Bars = true
+		}
+		h.Rows = append(h.Rows, line)
+	}
+	return h
+}

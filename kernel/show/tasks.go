@@ -1,0 +1,72 @@
+package show
+
+import (
+	"github.com/easeml/easeml/api"
+)
+
+// Tasks lists tasks; mine is the user whose own come first and are named without
+// the user.
+func Tasks(mine string, tasks []api.Task) Output {
+	p := page{}
+	if len(tasks) == 0 {
+		p.say("No tasks yet. A task begins with its program: help schema")
+		return p.output()
+	}
+	searching, own := 0, 0
+	var used float64
+	t := &table{head: []string{"task", "", "examples", "on the test part", "", "device time"}, right: []bool{false, false, true, false, false, true}}
+	add := func(task api.Task, name string) {
+		t.put(name, task.Description, count(task.Examples), taskQuality(task), briefStanding(task), seconds(task.Seconds))
+		if task.State == api.TaskSearching {
+			searching++
+		}
+	}
+	for _, task := range tasks {
+		if task.User == mine {
+			own++
+			used += task.Seconds
+			add(task, task.Name)
+		}
+	}
+	for _, task := range tasks {
+		if task.User != mine {
+			add(task, task.User+"/"+task.Name)
+		}
+	}
+	first := several(len(tasks), "task")
+	if searching > 0 {
+		first += ", " + count(searching) + " searching"
+	}
+	if own > 0 {
+		first += " · yours have used " + seconds(used) + " of device time"
+	}
+	p.say("%s", first)
+	p.lay(t)
+	return p.output()
+}
+
+// taskQuality is the figure of a task's row, with the part it is from.
+func taskQuality(t api.Task) string {
+	switch {
+	case !real(t.Best):
+		return "no model yet"
+	case t.Best.Test != nil:
+		return short(t.Metric.Name, *t.Best.Test)
+	}
+	return short(t.Metric.Name, t.Best.Search) + " (search)"
+}
+
+// briefStanding is where a task stands, in the room of a table's cell.
+func briefStanding(t api.Task) string {
+	switch {
+	case t.State == api.TaskSearching && t.Running == 0:
+		return "waiting, " + count(t.Tried) + " of " + count(t.Candidates)
+	case t.State == api.TaskSettled && t.Reason == api.SettledBudget:
+		return "resting, time is used up"
+	case t.State == api.TaskSettled && t.Reason == api.SettledExhausted:
+		return "all tried"
+	case t.State == api.TaskSettled:
+		return settledWords(t)
+	}
+	return standing(t, t.Changed)
+}
