@@ -21,6 +21,8 @@ func (p *parser) taskHere() (t Task, ok bool) {
 	return t, p.may(KindTask, "", ok)
 }
 
+func (p *parser) isTask() bool { _, ok := p.taskHere(); return ok }
+
 // maybeTask reads [ task ]: the first atom after a word that can be a task is one.
 func (p *parser) maybeTask() *Task {
 	t, ok := p.taskHere()
@@ -76,7 +78,7 @@ func (p *parser) source() (s Source) {
 		json, end, err := scanJSON(p.src, p.lines, p.tok.start)
 		if err != nil {
 			err.open = err.missing
-			p.goTo(end)
+			p.goTo(max(end, p.tok.end))
 			panic(err)
 		}
 		p.goTo(end)

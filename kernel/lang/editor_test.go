@@ -157,7 +157,7 @@ func TestAt(t *testing.T) {
 		doc  string
 	}{
 		{"schema", KindWord, "schema", "schema NAME { input: TYPE, output: TYPE }"},
-		{"digits {", KindName, "digits", ""},
+		{"digits {", KindTask, "digits", ""},
 		{"input:", KindWord, "input", "what goes in"},
 		{"image ::", KindField, "image", "Field of the input: image :: Tensor[8, 8, 1], 64 numbers"},
 		{"Tensor", KindWord, "Tensor", "an array of numbers"},

@@ -16,7 +16,8 @@ type Error struct {
 	After string
 
 	missing bool // a statement ended where more was wanted: nothing typed is wrong
-	open    bool // and it ended inside brackets
+	atEnd   bool // and the source ends there
+	open    bool // inside brackets
 }
 
 // Error is the sentence with the place in front.

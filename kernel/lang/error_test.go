@@ -36,6 +36,10 @@ feed digits
 infer digits "x" with probabilites = on
                       ^^^^^^^^^^^^
 ` + "`infer` has no option `probabilites`. Did you mean `probabilities`?"},
+		{"watch\nschema digits {input:  # unfinished\n\n", `
+schema digits {input:  # unfinished
+                     ^
+Line 2, column 22: the program isn't finished: ` + "`{` is missing. Nothing was declared."},
 		// Wide characters take two columns, combining marks and joiners none, tabs stay.
 		{"print \"日本😀\", qualty", "\nprint \"日本😀\", qualty\n                ^^^^^^\nThere is no attribute `qualty`. Did you mean `quality`?"},
 		{"print \"e\u0301👨\u200d👩\u200d👧🇩🇪\",\tqualty", "\nprint \"e\u0301👨\u200d👩\u200d👧🇩🇪\",\tqualty\n" +
@@ -90,13 +94,17 @@ func TestSentences(t *testing.T) {
 		`digits.qualty`:                              "Did you mean `digits.quality`?",
 		`"a b"/digits.qualty`:                        "Did you mean `\"a b\"/digits.quality`?",
 		`digits`:                                     "For a task of this name: `watch digits` or `digits.quality`.",
-		`budget 10h`:                                 "budget for everyone 10h",
-		`pool drian gpu0`:                            "Did you mean `drain`?",
-		`)`:                                          "`)` has no meaning here",
-		`, watch`:                                    "a statement can't start with `,`",
-		`watch; shema`:                               "Did you mean",
-		`%%python`:                                   "belongs to the host",
-		`share digits with "a/b"`:                    "a user's name is not empty and has no `/`",
+		`watch digits penguins`:                      "a comma is missing between digits and penguins",
+		`{input: {[Tensor[2]], []}, output: {[Tensor[2]], []}} with seed = 1`: "Only a named program takes options",
+		`infer "a" into "b" using x = y`:                                      "The form is: infer [TASK] FILE",
+		"feed digits  # a comment\n\n":                                        "`feed` wants a file, JSON or `from` here",
+		`budget 10h`:                                                          "budget for everyone 10h",
+		`pool drian gpu0`:                                                     "Did you mean `drain`?",
+		`)`:                                                                   "`)` has no meaning here",
+		`, watch`:                                                             "a statement can't start with `,`",
+		`watch; shema`:                                                        "Did you mean",
+		`%%python`:                                                            "belongs to the host",
+		`share digits with "a/b"`:                                             "a user's name is not empty and has no `/`",
 	} {
 		_, err := Parse(src)
 		var e *Error

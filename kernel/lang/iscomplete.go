@@ -31,11 +31,10 @@ func IsComplete(src string) (status Status, indent string) {
 		return StatusComplete, ""
 	}
 	fault := p.faults[0]
-	atEnd := fault.Span.Start >= len(runes)
 	switch {
 	case !fault.missing:
 		return StatusInvalid, ""
-	case atEnd && (fault.open || joins):
+	case fault.atEnd && (fault.open || joins):
 		return StatusIncomplete, strings.Repeat("    ", depth(runes[p.start.start:]))
 	}
 	return StatusComplete, ""

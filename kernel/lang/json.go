@@ -13,6 +13,8 @@ const maxJSONDepth = 200
 // line ends are spaces too, and writes it compactly.
 type jsonScanner struct {
 	lexer
+	last  token // the token before the one just read
+	read  token
 	out   strings.Builder
 	depth int
 }
@@ -31,6 +33,7 @@ func (s *jsonScanner) token() token {
 	s.joins = true
 	t := s.scan()
 	s.pos = t.end
+	s.last, s.read = s.read, t
 	return t
 }
 
@@ -124,8 +127,8 @@ func (s *jsonScanner) unexpected(t token, wanted string) *Error {
 	case t.err != nil:
 		return t.err
 	case t.kind == tokenEnd:
-		err := s.fault(t, "the JSON isn't finished: "+wanted+" is missing", "")
-		err.missing = true
+		err := s.fault(token{start: s.last.end, end: s.last.end}, "the JSON isn't finished: "+wanted+" is missing", "")
+		err.missing, err.atEnd = true, true
 		return err
 	case t.kind == tokenString:
 		return s.fault(t, "JSON has its strings in double quotes", "Did you mean "+schema.Quote(t.text)+"?")

@@ -207,7 +207,10 @@ func (p *parser) list(item func(), again func() bool) {
 		if p.acceptMark(",") {
 			continue
 		}
-		if again != nil && again() {
+		expected := slices.Clone(p.expected)
+		further := again != nil && again()
+		p.expected = expected // an item can't really stand here
+		if further {
 			one, two := string(p.src[before:end]), string(p.src[p.tok.start:p.tok.end])
 			if len(one) > 40 {
 				one = "…" + string([]rune(one)[len([]rune(one))-20:])
@@ -250,13 +253,12 @@ func (p *parser) unexpected() {
 	}
 	says := sayExpected(p.expected[p.asked:])
 	if p.tok.kind == tokenEnd || p.tok.kind == tokenLine {
-		at := p.tok
-		at.end = at.start
-		err := p.fault(at, p.subject()+" wants "+says+" here", "")
+		// Point behind the last token, not behind blanks and comments.
+		err := p.fault(token{start: p.last.end, end: p.last.end}, p.subject()+" wants "+says+" here", "")
 		if doc := statementDoc(p.word); doc != nil {
 			err.Hint = "For example: `" + firstLine(doc.Example) + "`."
 		}
-		err.Expected, err.missing = slices.Clone(p.expected), true
+		err.Expected, err.missing, err.atEnd = slices.Clone(p.expected), true, p.tok.kind == tokenEnd
 		panic(err)
 	}
 	err := p.fault(p.tok, "expected "+says+", not `"+string(p.src[p.tok.start:p.tok.end])+"`", p.hint())
@@ -286,6 +288,12 @@ func (p *parser) hint() string {
 		return "A file's name stands in quotes: " + quote(text) + "."
 	case p.expects(KindColumn):
 		return "A column whose name has other characters stands in quotes: " + quote(text) + "."
+	}
+	if p.word == "program" && text == "with" {
+		return "Only a named program takes options: schema NAME { … } with …"
+	}
+	if slices.Contains([]string{"output", "using", "into", "with"}, text) && (p.word == "feed" || p.word == "infer") {
+		return "The form is: " + statementDoc(p.word).Forms[0]
 	}
 	var words []string
 	for _, item := range p.expected {

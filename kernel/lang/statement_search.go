@@ -6,11 +6,8 @@ func (p *parser) watch() Statement {
 	s := &Watch{}
 	if p.accept("all") {
 		s.All = true
-	} else if task := p.maybeTask(); task != nil {
-		s.Tasks = append(s.Tasks, *task)
-		if p.acceptMark(",") {
-			p.list(func() { s.Tasks = append(s.Tasks, p.task()) }, nil)
-		}
+	} else if p.isTask() {
+		p.list(func() { s.Tasks = append(s.Tasks, p.task()) }, p.isTask)
 	}
 	s.at = p.place()
 	return s

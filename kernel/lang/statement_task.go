@@ -14,6 +14,7 @@ func (p *parser) schema() Statement {
 	if !ok {
 		p.wrongName()
 	}
+	p.tokens[len(p.tokens)-1].Kind = KindTask // under the cursor it is a task
 	p.context.Task = name.text
 	if p.is("from") {
 		return p.schemaFrom(name)
@@ -88,10 +89,11 @@ func (p *parser) program() schema.Program {
 	fault := err.(*schema.Error)
 	p.goTo(fault.End)
 	if fault.AtEnd {
+		p.goTo(len(p.src))
 		p.expected = programItems(fault.Expected)
 	}
 	panic(&Error{Span: p.lines.span(fault.Offset, fault.End), Message: fault.Message, Hint: fault.Hint,
-		Expected: programItems(fault.Expected), missing: fault.AtEnd, open: fault.AtEnd})
+		Expected: programItems(fault.Expected), missing: fault.AtEnd, atEnd: fault.AtEnd, open: fault.AtEnd})
 }
 
 func fieldDoc(side schema.Side, f schema.Field) string {
