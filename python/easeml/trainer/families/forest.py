@@ -39,4 +39,4 @@ def candidates(program: Program, profile: dict) -> Iterator[Candidate]:
             slug, "forest", ("extra trees" if extra else "random forest") + ", 300" + (", at least 3 in a leaf" if leaf > 1 else ""),
             templates=FLAT, settings={"trees": 300, "features": features, "leaf": leaf, "extra": extra},
             year=2006 if extra else 2001, citations=9000 if extra else 130000, needs={"min_examples": 20, "max_examples": 500000},
-            estimate=estimate(0.5 + seconds, size, memory=300.0 * size.rows * (60 + 8 * size.classes))))
+            estimate=estimate(0.5 + seconds, size, memory=300.0 * size.rows * (120 + 16 * size.classes))))
