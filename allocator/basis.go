@@ -274,7 +274,7 @@ func DefaultPrior(arms []Arm) *Prior {
 	}
 	p.Quality.Cov = correlated(1.44, 0.7, 0.88, 0.3)
 	p.Seconds.Cov = correlated(1, 0.4, 0.85, 0.2)
-	sealed, err := p.seal()
+	sealed, err := Seal(*p)
 	if err != nil { // cannot be: all numbers above are finite and in order
 		panic("allocator: the default prior is not whole: " + err.Error())
 	}

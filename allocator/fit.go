@@ -62,7 +62,7 @@ func FitPrior(history []Row, family func(CandidateID) string, opts FitOptions) (
 	p.Quality.Mean, p.Quality.Cov, p.Quality.Noise = f.fit(logits)
 
 	fitSeconds(t, &p.Seconds)
-	return p.seal()
+	return Seal(*p)
 }
 
 // table is history as matrices, NaN where nothing was measured.

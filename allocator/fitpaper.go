@@ -64,7 +64,7 @@ func FitPaperPrior(history []Row, family func(CandidateID) string) (*Prior, erro
 		return nil, err
 	}
 	p.Seconds = SecondsPrior{Mean: costs, Slope: make([][2]float64, n), Cov: make(Symmetric, n*(n+1)/2), Noise: 1}
-	return p.seal()
+	return Seal(*p)
 }
 
 // scaledCosts is the logarithm of the mean of the candidates' seconds over rows scaled to mean 1.

@@ -102,14 +102,17 @@ func (p Prior) hash() (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// seal sets the id and checks the value.
-func (p *Prior) seal() (*Prior, error) {
+// Seal sets the id of a prior that was made or changed by hand, and checks it. The value must not change afterwards.
+func Seal(p Prior) (*Prior, error) {
 	id, err := p.hash()
 	if err != nil {
 		return nil, err
 	}
 	p.ID = id
-	return p, p.Check()
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	return &p, nil
 }
 
 // Check tells whether the prior is whole: lengths, order, finite numbers, variances, and the id.
