@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -95,13 +95,16 @@ func Run(ctx context.Context, cfg Config, ready func(Ready) error) (err error) {
 	}
 	closers.push(func(context.Context) error { return answers.Close() })
 
-	prober, err := probe.New(cfg.Devices)
+	prober, err := newProber(cfg.Devices)
 	if err != nil {
 		return err
 	}
-	devices, busy, err := prober.Devices(ctx)
+	found, err := prober.Probe(ctx)
 	if err != nil {
 		return fmt.Errorf("look for devices: %w", err)
+	}
+	for _, note := range found.Notes {
+		cfg.Log.Info(note)
 	}
 	if left, err := engine.Sweep(cfg.State); err != nil {
 		return fmt.Errorf("end what a former server left running: %w", err)
@@ -121,35 +124,30 @@ func Run(ctx context.Context, cfg Config, ready func(Ready) error) (err error) {
 		cfg.Log.Warn("history gives no prior", "error", err) // searches start from families and estimates
 	}
 	searches, err := search.Open(ctx, search.Config{
-		Store: db, Blobs: blobs, Engine: local, Trainer: trainer{python: cfg.Python, answers: answers}, Devices: devices,
+		Store: db, Blobs: blobs, Engine: local, Trainer: trainer{python: cfg.Python, answers: answers}, Devices: found.Devices,
 		Root: cfg.State, Options: allocator.Options{Policy: cfg.Policy}, Priors: priors, Log: cfg.Log,
-		MemoryBytes: memoryPerSlot(len(devices)),
 	})
 	if err != nil {
 		return err
 	}
 	closers.push(searches.Close)
-	if err := searches.SetDevices(ctx, devices, busy); err != nil {
+	if err := searches.SetDevices(ctx, sighting(found)); err != nil {
 		return err
 	}
 
 	accounts := account.New(db)
-	out := Ready{Instance: uuid.NewString(), Python: cfg.Python, Devices: devices}
+	out := Ready{Instance: uuid.NewString(), Python: cfg.Python, Devices: found.Devices}
 	if cfg.Private {
 		if out.Token, err = privateToken(ctx, accounts, cfg.User); err != nil {
 			return err
 		}
 	}
-	var active atomic.Int64
-	active.Store(time.Now().UnixNano())
-	handler, err := serverhttp.New(serverhttp.Deps{
+	use := newUsage()
+	handler := serverhttp.New(serverhttp.Deps{
 		Store: db, Blobs: blobs, Search: searches, Answer: answers, Accounts: accounts, Log: cfg.Log,
 		Version: cfg.Version, Private: cfg.Private, Policy: cfg.Policy, Instance: out.Instance,
-		Activity: func() { active.Store(time.Now().UnixNano()) },
+		Activity: use.count,
 	})
-	if err != nil {
-		return err
-	}
 	listener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", cfg.Listen, err)
@@ -170,7 +168,7 @@ func Run(ctx context.Context, cfg Config, ready func(Ready) error) (err error) {
 	}
 	go watchDevices(ctx, prober, searches, cfg.Log)
 	if cfg.Private {
-		go leaveWhenIdle(ctx, leave, cfg.Idle, &active, searches, cfg.Log)
+		go leaveWhenIdle(ctx, leave, cfg.Idle, use, searches, cfg.Log)
 	}
 	select {
 	case <-ctx.Done():
@@ -218,9 +216,9 @@ func watchDevices(ctx context.Context, prober probe.Prober, searches *search.Ser
 			return
 		case <-ticker.C:
 		}
-		devices, busy, err := prober.Devices(ctx)
+		found, err := prober.Probe(ctx)
 		if err == nil {
-			err = searches.SetDevices(ctx, devices, busy)
+			err = searches.SetDevices(ctx, sighting(found))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Warn("devices could not be looked at", "error", err)
@@ -228,10 +226,82 @@ func watchDevices(ctx context.Context, prober probe.Prober, searches *search.Ser
 	}
 }
 
+// newProber looks for what is there, or takes a written list of devices.
+func newProber(spec string) (probe.Prober, error) {
+	if spec != "" {
+		return probe.ParseSpec(spec, nil)
+	}
+	visible, set := os.LookupEnv("CUDA_VISIBLE_DEVICES")
+	return probe.Join(probe.SMI{Visible: probe.VisibleFrom(visible, set), Ours: ours}, probe.CPU{}), nil
+}
+
+// ours reports whether a process descends from this one: a trial's child is
+// the warm parent's child, which is ours.
+func ours(pid int) bool {
+	for range 8 {
+		if pid == os.Getpid() {
+			return true
+		}
+		if pid = parent(pid); pid <= 1 {
+			return false
+		}
+	}
+	return false
+}
+
+func parent(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	var state string
+	var of int
+	// The name is in brackets and may hold spaces, brackets too.
+	if _, err := fmt.Sscan(string(text[bytes.LastIndexByte(text, ')')+1:]), &state, &of); err != nil {
+		return 0
+	}
+	return of
+}
+
+func sighting(r probe.Report) search.Sighting {
+	sick := map[string]string{}
+	for _, s := range r.Sick {
+		sick[s.Device] = s.Why
+	}
+	return search.Sighting{Devices: r.Devices, Busy: r.Why, Sick: sick}
+}
+
+// usage counts the requests and streams that are open, and knows since when
+// there is none.
+type usage struct {
+	mu    sync.Mutex
+	open  int
+	since time.Time
+}
+
+func newUsage() *usage { return &usage{since: time.Now()} }
+
+func (u *usage) count(delta int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.open += delta
+	u.since = time.Now()
+}
+
+// idle is how long nothing was open.
+func (u *usage) idle() time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.open > 0 {
+		u.since = time.Now()
+	}
+	return time.Since(u.since)
+}
+
 // leaveWhenIdle ends a private server that nobody has used for a while and
 // that has nothing to run.
-func leaveWhenIdle(ctx context.Context, leave func(), idle time.Duration, active *atomic.Int64, searches *search.Service, log *slog.Logger) {
-	ticker := time.NewTicker(min(idle/4, 30*time.Second))
+func leaveWhenIdle(ctx context.Context, leave func(), after time.Duration, use *usage, searches *search.Service, log *slog.Logger) {
+	ticker := time.NewTicker(min(after/4, 30*time.Second))
 	defer ticker.Stop()
 	for {
 		select {
@@ -244,38 +314,13 @@ func leaveWhenIdle(ctx context.Context, leave func(), idle time.Duration, active
 			return
 		}
 		if busy {
-			active.Store(time.Now().UnixNano())
+			use.count(0)
 			continue
 		}
-		if time.Since(time.Unix(0, active.Load())) > idle {
-			log.Info("nobody has used this private server for a while; it ends", "idle", idle)
+		if use.idle() > after {
+			log.Info("nobody has used this private server for a while; it ends", "after", after)
 			leave()
 			return
 		}
 	}
-}
-
-// memoryPerSlot shares three quarters of the machine's memory among the
-// devices; 0 where the system doesn't tell how much there is.
-func memoryPerSlot(devices int) int64 {
-	total := totalMemory()
-	if total == 0 || devices == 0 {
-		return 0
-	}
-	return total * 3 / 4 / int64(devices)
-}
-
-func totalMemory() int64 {
-	if runtime.GOOS != "linux" {
-		return 0
-	}
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	var kilobytes int64
-	if _, err := fmt.Sscanf(string(text), "MemTotal: %d kB", &kilobytes); err != nil {
-		return 0
-	}
-	return kilobytes << 10
 }

@@ -46,6 +46,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(serverCommand(), tokenCommand(), kernelCommand(), runCommand(), installCommand(), uninstallCommand())
+	cmd.AddCommand(serverCommand(), tokenCommand())
 	return cmd
 }

@@ -40,7 +40,9 @@ type Event struct {
 
 	Step    float64 `json:"step,omitempty"` // progress, checkpoint, paused
 	Of      float64 `json:"of,omitempty"`
-	Unit    string  `json:"unit,omitempty"` // epoch, fold, tree, iteration
+	Unit    string  `json:"unit,omitempty"`  // epoch, fold, tree, iteration
+	Bytes   int64   `json:"bytes,omitempty"` // progress of an ingest
+	Rows    int64   `json:"rows,omitempty"`
 	Quality *Number `json:"quality,omitempty"`
 	Loss    *Number `json:"loss,omitempty"`
 	Best    *Number `json:"best,omitempty"`
@@ -53,6 +55,10 @@ type Event struct {
 
 	Code    string `json:"code,omitempty"` // warning
 	Message string `json:"message,omitempty"`
+
+	Accepted int64 `json:"accepted,omitempty"` // done of an ingest
+	Rejected int64 `json:"rejected,omitempty"`
+	Known    int64 `json:"known,omitempty"`
 
 	Steps  float64 `json:"steps,omitempty"`  // done
 	Reason string  `json:"reason,omitempty"` // finished, plateau, stopped, out_of_time

@@ -276,7 +276,6 @@ func (s *Service) giveBack(folder string, r *resident, broken bool) {
 	})
 }
 
-
 // Close ends every predictor and waits for it.
 func (s *Service) Close() error {
 	s.mu.Lock()

@@ -150,8 +150,11 @@ func (st *state) launch(t *tenant, r *run, resume *string) error {
 		Limits: trial.Limits{Seconds: &st.cfg.TrialSeconds, Threads: max(r.lease.Device.Threads, 1)},
 		Device: trial.Device{Class: r.lease.Device.Class, Visible: env["CUDA_VISIBLE_DEVICES"]},
 	}
-	if st.cfg.MemoryBytes > 0 {
-		spec.Limits.MemoryBytes = &st.cfg.MemoryBytes
+	// A CPU slot's memory is the host's, which its trials share; a card's is its own.
+	memory := int64(0)
+	if r.lease.Device.Kind == gpu.CPU && r.lease.Device.MemoryBytes > 0 {
+		memory = r.lease.Device.MemoryBytes
+		spec.Limits.MemoryBytes = &memory
 	}
 	if err := json.Unmarshal(t.row.Target, &spec.Target); err != nil {
 		return fmt.Errorf("target of search %s: %w", t.row.ID, err)
@@ -160,7 +163,7 @@ func (st *state) launch(t *tenant, r *run, resume *string) error {
 		return err
 	}
 	return st.cfg.Engine.Start(st.ctx, engine.Job{
-		Folder: r.attempt.Folder, Command: engine.Run, Env: env, MemoryBytes: st.cfg.MemoryBytes, Threads: spec.Limits.Threads,
+		Folder: r.attempt.Folder, Command: engine.Run, Env: env, MemoryBytes: memory, Threads: spec.Limits.Threads,
 	})
 }
 

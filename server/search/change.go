@@ -71,9 +71,11 @@ type FeedRequest struct {
 	Hidden  bool                `json:"hidden,omitempty"`
 }
 
-// key is equal for feeds of the same content, whatever the files are called.
-func (r FeedRequest) key() string {
+// key is equal for feeds of the same content to the same program, whatever
+// the files are called.
+func (r FeedRequest) key(program string) string {
 	h := sha256.New()
+	fmt.Fprintln(h, program)
 	for _, s := range r.Sources {
 		fmt.Fprintf(h, "%s %s\n", s.SHA256, filepath.Ext(s.Name))
 	}
@@ -93,7 +95,7 @@ func (s *Service) Feed(ctx context.Context, task store.Task, r FeedRequest) (f s
 			if err != nil {
 				return err
 			}
-			if f, err = tx.FeedByKey(now.ID, r.key()); err == nil {
+			if f, err = tx.FeedByKey(now.ID, r.key(now.Program)); err == nil {
 				earlier = true
 				return nil
 			} else if !errors.Is(err, store.ErrNotFound) {
@@ -104,7 +106,7 @@ func (s *Service) Feed(ctx context.Context, task store.Task, r FeedRequest) (f s
 				return err
 			}
 			f = store.Feed{
-				ID: id.String(), TaskID: now.ID, Number: now.NextFeed, Key: r.key(), State: "running", Request: encode(r),
+				ID: id.String(), TaskID: now.ID, Number: now.NextFeed, Key: r.key(now.Program), State: "running", Request: encode(r),
 				Folder: filepath.Join(st.cfg.Root, "feeds", now.ID, strconv.Itoa(now.NextFeed)), Created: st.now(),
 			}
 			now.NextFeed++

@@ -32,7 +32,7 @@ func (s *Service) Count(ctx context.Context, program string) (light, deep int, e
 	if !ok {
 		return 0, 0, nil
 	}
-	list, err := s.cfg.Trainer.Candidates(ctx, programJSON(canonical), nil, string(template))
+	list, err := s.cfg.Trainer.Candidates(ctx, programJSON(canonical), []byte("{}"), string(template))
 	if err != nil {
 		return 0, 0, err
 	}

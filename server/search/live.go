@@ -180,15 +180,43 @@ func (s *Service) Pool(ctx context.Context) (devices []PoolDevice, waiting int, 
 	return devices, waiting, err
 }
 
-// SetDevices takes what a probe found: the devices that are there, and those
-// that processes of other people use, with a reason.
-func (s *Service) SetDevices(ctx context.Context, devices []gpu.Device, busy map[string]string) error {
+// Sighting is what a look at the machine found. Devices are named in Busy and
+// Sick by their UUID, or by their id where they have none.
+type Sighting struct {
+	Devices []gpu.Device
+	// Busy says why a device is used by somebody else. A finding that isn't
+	// sure is left out for the devices that held says are ours.
+	Busy func(held func(device string) bool) map[string]string
+	Sick map[string]string // to be drained, and why
+}
+
+// SetDevices takes a look's result into the pool. A trial on a device that
+// somebody else has begun to use gives way.
+func (s *Service) SetDevices(ctx context.Context, look Sighting) error {
 	return s.ask(ctx, func(st *state) error {
-		changed, err := st.pool.Set(devices)
+		changed, err := st.pool.Set(look.Devices)
 		if err != nil {
 			return err
 		}
-		changed = append(changed, st.pool.SetBusy(busy)...)
+		held := map[string]bool{}
+		for _, r := range st.runs {
+			held[r.lease.Device.ID], held[r.lease.Device.UUID] = true, true
+		}
+		changed = append(changed, st.pool.SetBusy(look.Busy(func(device string) bool { return held[device] }))...)
+		for _, d := range st.pool.Snapshot() {
+			why, sick := look.Sick[d.Device.UUID]
+			if !sick {
+				why, sick = look.Sick[d.Device.ID]
+			}
+			if !sick || d.State == gpu.Draining {
+				continue
+			}
+			if err := st.pool.Drain(d.Device.ID, why); err != nil {
+				return err
+			}
+			d.State, d.Why = gpu.Draining, why
+			changed = append(changed, d)
+		}
 		if len(changed) == 0 {
 			return nil
 		}

@@ -42,7 +42,6 @@ type Config struct {
 	Log     *slog.Logger
 
 	TrialSeconds float64          // longest one attempt may take; 0 = one hour
-	MemoryBytes  int64            // private bytes one attempt may have; 0 = no limit
 	Grace        time.Duration    // between asking a trial to leave and killing it; 0 = 5 s
 	Now          func() time.Time // nil: time.Now
 }
