@@ -13,7 +13,7 @@ import (
 // routeBest adds the model that answers.
 func (s *server) routeBest() {
 	handle(s, http.MethodGet, "/tasks/{user}/{name}/best", "best", "Report on the model that answers",
-		func(ctx context.Context, in *ofTask) (*answerOf[api.Report], error) {
+		func(ctx context.Context, in *OfTask) (*answerOf[api.Report], error) {
 			task, err := s.find(ctx, *in)
 			if err != nil {
 				return nil, err

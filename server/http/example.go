@@ -13,7 +13,7 @@ import (
 const examplesPage = 1000
 
 type listExamples struct {
-	ofTask
+	OfTask
 	After int    `query:"after" minimum:"0" doc:"Numbers after this one."`
 	Limit int    `query:"limit" minimum:"0" maximum:"10000" doc:"At most so many; 0: 1000."`
 	Part  string `query:"part" enum:"train,validation,test"`
@@ -21,7 +21,7 @@ type listExamples struct {
 }
 
 type patchExamples struct {
-	ofTask
+	OfTask
 	Body api.PatchExamples
 }
 
@@ -29,7 +29,7 @@ type patchExamples struct {
 func (s *server) routeExamples() {
 	handle(s, http.MethodGet, "/tasks/{user}/{name}/examples", "list-examples", "Accepted examples, without their content",
 		func(ctx context.Context, in *listExamples) (*answerOf[[]api.Example], error) {
-			return read(s, ctx, in.ofTask, func(r *store.Reader, task store.Task) ([]api.Example, error) {
+			return read(s, ctx, in.OfTask, func(r *store.Reader, task store.Task) ([]api.Example, error) {
 				filter := store.ExampleFilter{Part: in.Part}
 				if in.State != "" {
 					filter.On = new(in.State == "on")
@@ -53,7 +53,7 @@ func (s *server) routeExamples() {
 		})
 	handle(s, http.MethodPatch, "/tasks/{user}/{name}/examples", "refine", "Switch examples on or off: a new version, unless nothing changes", s.refine)
 	handle(s, http.MethodGet, "/tasks/{user}/{name}/versions", "list-versions", "Dataset versions",
-		func(ctx context.Context, in *ofTask) (*answerOf[[]api.Version], error) {
+		func(ctx context.Context, in *OfTask) (*answerOf[[]api.Version], error) {
 			return read(s, ctx, *in, func(r *store.Reader, task store.Task) ([]api.Version, error) {
 				list, err := r.Versions(task.ID)
 				if err != nil {
@@ -69,7 +69,7 @@ func (s *server) routeExamples() {
 }
 
 func (s *server) refine(ctx context.Context, in *patchExamples) (*answerOf[api.Version], error) {
-	task, err := s.find(ctx, in.ofTask)
+	task, err := s.find(ctx, in.OfTask)
 	if err != nil {
 		return nil, err
 	}

@@ -19,17 +19,18 @@ const (
 )
 
 type newFeed struct {
-	ofTask
+	OfTask
 	Body api.NewFeed
 }
 
-type ofFeed struct {
-	ofTask
+// OfFeed are the path's parameters of a feed.
+type OfFeed struct {
+	OfTask
 	Feed int `path:"feed" doc:"The task's number for the feed."`
 }
 
 type listRejects struct {
-	ofFeed
+	OfFeed
 	Offset int `query:"offset" minimum:"0" doc:"Leave out so many."`
 	Limit  int `query:"limit" minimum:"0" maximum:"10000" doc:"At most so many; 0: 1000."`
 }
@@ -40,7 +41,7 @@ func (s *server) routeFeeds() {
 	handle(s, http.MethodPost, feeds, "create-feed",
 		"Feed complete uploads: 202, they are read in the background; 200 with the earlier feed of the same content", s.createFeed)
 	handle(s, http.MethodGet, feeds, "list-feeds", "A task's feeds",
-		func(ctx context.Context, in *ofTask) (*answerOf[[]api.Feed], error) {
+		func(ctx context.Context, in *OfTask) (*answerOf[[]api.Feed], error) {
 			return read(s, ctx, *in, func(r *store.Reader, task store.Task) ([]api.Feed, error) {
 				list, err := r.Feeds(task.ID)
 				if err != nil {
@@ -58,8 +59,8 @@ func (s *server) routeFeeds() {
 			})
 		})
 	handle(s, http.MethodGet, feeds+"/{feed}", "get-feed", "One feed",
-		func(ctx context.Context, in *ofFeed) (*answerOf[api.Feed], error) {
-			return read(s, ctx, in.ofTask, func(r *store.Reader, task store.Task) (api.Feed, error) {
+		func(ctx context.Context, in *OfFeed) (*answerOf[api.Feed], error) {
+			return read(s, ctx, in.OfTask, func(r *store.Reader, task store.Task) (api.Feed, error) {
 				f, err := findFeed(r, task, in.Feed)
 				if err != nil {
 					return api.Feed{}, err
@@ -69,7 +70,7 @@ func (s *server) routeFeeds() {
 		})
 	handle(s, http.MethodGet, feeds+"/{feed}/rejects", "list-rejects", "Rows of a feed that were not accepted",
 		func(ctx context.Context, in *listRejects) (*answerOf[[]api.Reject], error) {
-			return read(s, ctx, in.ofTask, func(r *store.Reader, task store.Task) ([]api.Reject, error) {
+			return read(s, ctx, in.OfTask, func(r *store.Reader, task store.Task) ([]api.Reject, error) {
 				f, err := findFeed(r, task, in.Feed)
 				if err != nil {
 					return nil, err
@@ -84,7 +85,7 @@ func (s *server) routeFeeds() {
 }
 
 func (s *server) createFeed(ctx context.Context, in *newFeed) (*answerOf[api.Feed], error) {
-	task, err := s.find(ctx, in.ofTask)
+	task, err := s.find(ctx, in.OfTask)
 	if err != nil {
 		return nil, err
 	}
@@ -157,9 +158,9 @@ func viewFeed(r *store.Reader, f store.Feed) (api.Feed, error) {
 	return v, nil
 }
 
-// viewRejects lists a feed's rejects; they are numbered from 0.
+// viewRejects lists a feed's rejects; they are numbered from 1.
 func viewRejects(r *store.Reader, feedID string, offset, limit int) ([]api.Reject, error) {
-	list, err := r.Rejects(feedID, offset-1, limit)
+	list, err := r.Rejects(feedID, offset, limit)
 	if err != nil {
 		return nil, err
 	}

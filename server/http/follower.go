@@ -190,7 +190,7 @@ func (f *follower) follow(ctx context.Context, topics []string) (gone []string, 
 				f.names[store.TopicPool] = topic
 			case isTask:
 				user, name, _ := strings.Cut(address, "/")
-				task, err := find(r, f.user, ofTask{User: user, Name: name})
+				task, err := find(r, f.user, OfTask{User: user, Name: name})
 				if _, refused := errors.AsType[*problem](err); refused {
 					gone = append(gone, topic)
 				} else if err != nil {

@@ -48,7 +48,7 @@ func (s *server) infer(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) inferInto(ctx context.Context, w http.ResponseWriter, r *http.Request, lines *lineWriter) error {
-	task, err := s.find(ctx, ofTask{User: r.PathValue("user"), Name: r.PathValue("name")})
+	task, err := s.find(ctx, OfTask{User: r.PathValue("user"), Name: r.PathValue("name")})
 	if err != nil {
 		return err
 	}

@@ -180,6 +180,13 @@ type answerOf[T any] struct {
 	Body   T
 }
 
+// succeed makes 200 the status of an answer that names none.
+func (a *answerOf[T]) succeed() {
+	if a.Status == 0 {
+		a.Status = http.StatusOK
+	}
+}
+
 // nothing is an answer without a body.
 type nothing struct{}
 
@@ -197,6 +204,9 @@ func handle[I, O any](s *server, method, path, id, summary string, f func(ctx co
 		out, err := f(ctx, in)
 		if err != nil {
 			return nil, s.toProblem(ctx, err)
+		}
+		if x, ok := any(out).(interface{ succeed() }); ok {
+			x.succeed()
 		}
 		return out, nil
 	})

@@ -17,15 +17,16 @@ import (
 // taskName is what a task may be called (LANGUAGE §1, NAME).
 var taskName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,99}$`)
 
-// ofTask are the path's parameters of everything about a task.
-type ofTask struct {
+// OfTask are the path's parameters of everything about a task. (It is exported
+// because huma sees no fields of an embedded type that is not.)
+type OfTask struct {
 	User string `path:"user" doc:"The owner's name."`
 	Name string `path:"name" doc:"The task's name."`
 }
 
 // find looks a task up that the caller may see. One that they may not see is
 // answered exactly as one that does not exist.
-func find(r *store.Reader, who store.User, of ofTask) (store.Task, error) {
+func find(r *store.Reader, who store.User, of OfTask) (store.Task, error) {
 	none := refuse(http.StatusNotFound, "", "There is no task %s/%s.", of.User, of.Name)
 	owner := who
 	if of.User != who.Name {
@@ -47,7 +48,7 @@ func find(r *store.Reader, who store.User, of ofTask) (store.Task, error) {
 }
 
 // find reads a task that the caller may see.
-func (s *server) find(ctx context.Context, of ofTask) (task store.Task, err error) {
+func (s *server) find(ctx context.Context, of OfTask) (task store.Task, err error) {
 	err = s.Store.Read(ctx, func(r *store.Reader) (err error) {
 		task, err = find(r, caller(ctx), of)
 		return err
@@ -56,7 +57,7 @@ func (s *server) find(ctx context.Context, of ofTask) (task store.Task, err erro
 }
 
 // read answers a GET about a task from one snapshot.
-func read[T any](s *server, ctx context.Context, of ofTask, f func(r *store.Reader, task store.Task) (T, error)) (*answerOf[T], error) {
+func read[T any](s *server, ctx context.Context, of OfTask, f func(r *store.Reader, task store.Task) (T, error)) (*answerOf[T], error) {
 	out := &answerOf[T]{}
 	return out, s.Store.Read(ctx, func(r *store.Reader) error {
 		task, err := find(r, caller(ctx), of)
@@ -74,12 +75,12 @@ type listTasks struct {
 }
 
 type declareTask struct {
-	ofTask
+	OfTask
 	Body api.Declare
 }
 
 type patchTask struct {
-	ofTask
+	OfTask
 	Body api.PatchTask
 }
 
@@ -89,7 +90,7 @@ func (s *server) routeTasks() {
 	handle(s, http.MethodPut, "/tasks/{user}/{name}", "declare-task",
 		"Declare a task: 201 where it is new, 200 where it is as before or had no examples, else 409", s.declareTask)
 	handle(s, http.MethodGet, "/tasks/{user}/{name}", "get-task", "The whole view of a task",
-		func(ctx context.Context, in *ofTask) (*answerOf[api.View], error) {
+		func(ctx context.Context, in *OfTask) (*answerOf[api.View], error) {
 			task, err := s.find(ctx, *in)
 			if err != nil {
 				return nil, err
@@ -98,7 +99,7 @@ func (s *server) routeTasks() {
 		})
 	handle(s, http.MethodPatch, "/tasks/{user}/{name}", "patch-task", "Stop or resume a task, or change its options", s.patchTask)
 	handle(s, http.MethodDelete, "/tasks/{user}/{name}", "drop-task", "Drop a task",
-		func(ctx context.Context, in *ofTask) (*nothing, error) {
+		func(ctx context.Context, in *OfTask) (*nothing, error) {
 			task, err := s.find(ctx, *in)
 			if err != nil {
 				return nil, err
@@ -183,7 +184,7 @@ func (s *server) declareTask(ctx context.Context, in *declareTask) (*answerOf[ap
 }
 
 func (s *server) patchTask(ctx context.Context, in *patchTask) (*answerOf[api.View], error) {
-	task, err := s.find(ctx, in.ofTask)
+	task, err := s.find(ctx, in.OfTask)
 	if err != nil {
 		return nil, err
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/easeml/easeml/server/store"
 )
 
-type ofTrial struct {
-	ofTask
+// OfTrial are the path's parameters of a trial.
+type OfTrial struct {
+	OfTask
 	Trial int `path:"trial" doc:"The task's number for the trial."`
 }
 
 type listDecisions struct {
-	ofTask
+	OfTask
 	Trial     int    `query:"trial" minimum:"0" doc:"Only of this trial."`
 	Candidate string `query:"candidate" doc:"Only of this candidate."`
 }
@@ -27,7 +28,7 @@ func (s *server) routeTrials() {
 	const trials = "/tasks/{user}/{name}/trials"
 	handle(s, http.MethodGet, "/tasks/{user}/{name}/candidates", "list-candidates",
 		"Candidates with their trials, and what is expected of the untried",
-		func(ctx context.Context, in *ofTask) (*answerOf[[]api.Row], error) {
+		func(ctx context.Context, in *OfTask) (*answerOf[[]api.Row], error) {
 			task, err := s.find(ctx, *in)
 			if err != nil {
 				return nil, err
@@ -39,7 +40,7 @@ func (s *server) routeTrials() {
 			return &answerOf[[]api.Row]{Seq: view.Seq, Body: view.Body.Rows}, nil
 		})
 	handle(s, http.MethodGet, trials, "list-trials", "Trials of the present search",
-		func(ctx context.Context, in *ofTask) (*answerOf[[]api.Trial], error) {
+		func(ctx context.Context, in *OfTask) (*answerOf[[]api.Trial], error) {
 			return read(s, ctx, *in, func(r *store.Reader, task store.Task) ([]api.Trial, error) {
 				x, err := readRows(r, task.ID)
 				if err != nil {
@@ -62,8 +63,8 @@ func (s *server) routeTrials() {
 			})
 		})
 	handle(s, http.MethodGet, trials+"/{trial}", "get-trial", "One trial",
-		func(ctx context.Context, in *ofTrial) (*answerOf[api.Trial], error) {
-			return read(s, ctx, in.ofTask, func(r *store.Reader, task store.Task) (api.Trial, error) {
+		func(ctx context.Context, in *OfTrial) (*answerOf[api.Trial], error) {
+			return read(s, ctx, in.OfTask, func(r *store.Reader, task store.Task) (api.Trial, error) {
 				tr, err := findTrial(r, task, in.Trial)
 				if err != nil {
 					return api.Trial{}, err
@@ -77,10 +78,10 @@ func (s *server) routeTrials() {
 			})
 		})
 	handle(s, http.MethodPost, trials+"/{trial}/stop", "stop-trial", "End a running trial; its best so far counts",
-		func(ctx context.Context, in *ofTrial) (*nothing, error) {
+		func(ctx context.Context, in *OfTrial) (*nothing, error) {
 			var task store.Task
 			err := s.Store.Read(ctx, func(r *store.Reader) (err error) {
-				if task, err = find(r, caller(ctx), in.ofTask); err != nil {
+				if task, err = find(r, caller(ctx), in.OfTask); err != nil {
 					return err
 				}
 				_, err = findTrial(r, task, in.Trial)
@@ -93,7 +94,7 @@ func (s *server) routeTrials() {
 		})
 	handle(s, http.MethodGet, "/tasks/{user}/{name}/decisions", "list-decisions", "Why trials were started, the newest first",
 		func(ctx context.Context, in *listDecisions) (*answerOf[[]api.Decision], error) {
-			return read(s, ctx, in.ofTask, func(r *store.Reader, task store.Task) ([]api.Decision, error) {
+			return read(s, ctx, in.OfTask, func(r *store.Reader, task store.Task) ([]api.Decision, error) {
 				return decisions(r, task, in.Trial, in.Candidate)
 			})
 		})
