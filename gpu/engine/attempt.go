@@ -105,7 +105,13 @@ func (l *Local) signal(a *attempt, name string, sig syscall.Signal) {
 	if a.warm && l.warm != nil {
 		l.warm.order(trial.Order{Signal: a.job.Folder, Name: name})
 	}
-	if !a.warm || sig == syscall.SIGKILL {
+	switch {
+	case sig == syscall.SIGUSR1 && !a.warm:
+		// Only the leader listens; the others of its group would die of it.
+		if a.child != nil && !a.child.ended() {
+			syscall.Kill(a.pid, sig)
+		}
+	case !a.warm || sig == syscall.SIGKILL:
 		a.kill(sig)
 	}
 	if sig == syscall.SIGKILL && a.killed.IsZero() {

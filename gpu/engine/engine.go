@@ -13,7 +13,7 @@ type Engine interface {
 	// follows each Start that returns nil, whatever happens. A folder that is running already is ErrRunning, an
 	// engine that was closed ErrClosed.
 	Start(ctx context.Context, job Job) error
-	// Signal sends USR1 (look at control now), TERM or KILL to a running folder's process group. A folder that is not
+	// Signal sends USR1 (look at control now) to a running folder's leader, or TERM or KILL to its process group. A folder that is not
 	// running is ErrNotRunning; it may have ended just now.
 	Signal(folder, name string) error
 	// Notices is the stream of what happens, in order; it is closed by Close. There is one stream and one reader.

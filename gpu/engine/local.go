@@ -130,7 +130,7 @@ func check(job Job) error {
 	return nil
 }
 
-// Signal sends USR1, TERM or KILL to a folder's process group; see Engine. USR1 is held back from a process that has
+// Signal sends USR1, TERM or KILL to a running folder; see Engine. USR1 is held back from a process that has
 // not spoken yet, for it may not be listening: it will look at control by itself.
 func (l *Local) Signal(folder, name string) error {
 	sig, ok := map[string]syscall.Signal{"USR1": syscall.SIGUSR1, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[name]

@@ -159,6 +159,9 @@ func TestRunsWarmAndCold(t *testing.T) {
 			if started.PID == 0 || started.Warm == cold {
 				t.Errorf("started: %+v", started)
 			}
+			if b.Owns(os.Getpid()) || b.Owns(1) {
+				t.Error("the engine takes foreign processes for its own")
+			}
 			ended := b.next(folder, Ended)
 			if ended.Code != 0 || ended.Signal != "" || ended.Cause != "" {
 				t.Errorf("ended: %+v", ended)
@@ -347,6 +350,9 @@ func TestWarmParentKilled(t *testing.T) {
 	folder := b.start("wait")
 	pid := b.next(folder, Started).PID
 	parent := b.Warm().PID
+	if !b.Owns(pid) || !b.Owns(parent) {
+		t.Error("the engine does not know its own processes")
+	}
 	if err := syscall.Kill(parent, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/easeml/easeml/gpu/trial"
 )
@@ -48,17 +49,19 @@ func OpenPredictor(ctx context.Context, python, modelFolder, logPath string) (*P
 	if err != nil {
 		return nil, fmt.Errorf("start a predictor: %w", err)
 	}
-	defer childIn.Close()
 	out, childOut, err := os.Pipe()
 	if err != nil {
+		childIn.Close()
 		in.Close()
 		return nil, fmt.Errorf("start a predictor: %w", err)
 	}
-	defer childOut.Close()
 	cmd := exec.Command(python, "-m", "easeml.trainer", "predict", modelFolder)
 	cmd.Env = environment(quiet, map[string]string{"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"})
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, log
 	c, err := launch(cmd, true)
+	// The child's ends are its own now: while we hold one, its pipe has no end.
+	childIn.Close()
+	childOut.Close()
 	if err != nil {
 		in.Close()
 		out.Close()
@@ -193,7 +196,8 @@ func (p *Predictor) read(out *os.File) {
 	defer close(p.gone)
 	go func() {
 		<-p.child.done
-		p.child.kill(syscall.SIGKILL) // whoever it started holds the pipe open else
+		p.child.kill(syscall.SIGKILL)
+		out.SetReadDeadline(time.Now().Add(time.Second)) // whoever else holds the pipe is not waited for
 	}()
 	eachLine(out, func(line []byte) {
 		var r trial.Reply

@@ -144,6 +144,8 @@ func (l *Local) hear(w *warmParent, word trial.Word) {
 		return
 	}
 	switch {
+	case word.Error != "":
+		l.o.Logger.Warn("the warm parent did not understand an order", "error", word.Error)
 	case word.Ready != nil:
 		w.ready = true
 		l.state.Ready, l.state.Says = true, word.Ready

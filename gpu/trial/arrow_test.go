@@ -39,7 +39,7 @@ def write(name, table, stream=False):
         w.write_table(table, max_chunksize=2)
 index = {"number": pa.array([1, 2, 3], pa.int64()), "source": pa.array(["a.csv"] * 3).dictionary_encode(),
          "example_hash": ["aa", "bb", "cc"], "input_hash": [b"\x01", b"\x02", b"\x03"], "label": ["x", None, "z"],
-         "part": ["train", "test", "validation"], "row": pa.array([2, None, 4], pa.int32()), "extra": [0, 0, 0]}
+         "part": ["train", "test", "validation"], "row": pa.array([2, None, 4], pa.int32()), "group": ["g", None, "g"], "extra": [0, 0, 0]}
 write("index.arrow", pa.table(index))
 write("stream.arrow", pa.table(index), stream=True)
 write("numbers.arrow", pa.table(index | {"label": pa.array([1.5, 2, None]), "part": pa.array(["train"] * 3, pa.large_string())}))
@@ -58,9 +58,9 @@ func TestArrowFromPython(t *testing.T) {
 	runPython(t, writeFromPython, folder)
 	at := func(name string) string { return filepath.Join(folder, name) }
 	want := []IndexRow{
-		{1, "aa", "01", "x", "train", "a.csv", 2},
-		{2, "bb", "02", "", "test", "a.csv", -1},
-		{3, "cc", "03", "z", "validation", "a.csv", 4},
+		{1, "aa", "01", "x", "train", "a.csv", 2, "g"},
+		{2, "bb", "02", "", "test", "a.csv", -1, ""},
+		{3, "cc", "03", "z", "validation", "a.csv", 4, "g"},
 	}
 	for _, name := range []string{"index.arrow", "stream.arrow"} {
 		if rows, err := ReadIndex(at(name)); err != nil || !reflect.DeepEqual(rows, want) {
@@ -73,7 +73,7 @@ func TestArrowFromPython(t *testing.T) {
 	if _, err := ReadIndex(at("short.arrow")); err == nil || !strings.Contains(err.Error(), "row is missing") {
 		t.Errorf("short: %v", err)
 	}
-	if rows, err := ReadRejects(at("rejects.arrow")); err != nil || !reflect.DeepEqual(rows, []Reject{{"a.csv", 7, -1, "age", "old", "no number", "leave it empty"}}) {
+	if rows, err := ReadRejects(at("rejects.arrow")); err != nil || !reflect.DeepEqual(rows, []Reject{{"a.csv", 7, -1, "age", "old", "no number", "leave it empty", 1}}) {
 		t.Errorf("rejects: %+v %v", rows, err)
 	}
 	if rows, err := ReadRejects(at("empty.arrow")); err != nil || len(rows) != 0 {
@@ -107,7 +107,7 @@ func TestArrowFromPython(t *testing.T) {
 func TestArrowToPython(t *testing.T) {
 	folder := t.TempDir()
 	known, index := filepath.Join(folder, "known.arrow"), filepath.Join(folder, "index.arrow")
-	if err := WriteKnown(known, []KnownRow{{1, "aa", "bb", "cat", Train, true}, {9, "cc", "dd", "", Test, false}}); err != nil {
+	if err := WriteKnown(known, []KnownRow{{1, "aa", "bb", "cat", Train, true, ""}, {9, "cc", "dd", "", Test, false, "g"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := WriteDataIndex(index, []DataRow{{1, Train, true}, {9, Test, false}}); err != nil {
@@ -118,7 +118,7 @@ import sys, pyarrow as pa
 for path in sys.argv[1:]:
     with pa.memory_map(path) as f:
         print(pa.ipc.open_file(f).read_all().to_pydict())`, known, index)
-	want := `{'number': [1, 9], 'example_hash': ['aa', 'cc'], 'input_hash': ['bb', 'dd'], 'label': ['cat', ''], 'part': ['train', 'test'], 'on': [True, False]}
+	want := `{'number': [1, 9], 'example_hash': ['aa', 'cc'], 'input_hash': ['bb', 'dd'], 'label': ['cat', None], 'part': ['train', 'test'], 'on': [True, False], 'group': [None, 'g']}
 {'number': [1, 9], 'part': ['train', 'test'], 'on': [True, False]}`
 	if got != want {
 		t.Errorf("Python reads\n%s", got)

@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"slices"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
@@ -21,6 +23,7 @@ type IndexRow struct {
 	Part        string
 	Source      string // the source's name
 	Row         int64  // as the source's own program shows it; -1 = none
+	Group       string // hash of what keeps rows in one part; empty when nothing does
 }
 
 // ReadIndex reads an ingest's index.arrow. The order is the file's.
@@ -31,12 +34,16 @@ func ReadIndex(path string) ([]IndexRow, error) {
 		number, row := c.ints(b, "number"), c.ints(b, "row")
 		example, input, label := c.texts(b, "example_hash"), c.texts(b, "input_hash"), c.texts(b, "label")
 		part, source := c.texts(b, "part"), c.texts(b, "source")
+		group := make([]string, len(number))
+		if _, err := b.column("group"); err == nil {
+			group = c.texts(b, "group")
+		}
 		if c.err != nil {
 			return c.err
 		}
 		for i := range number {
 			rows = append(rows, IndexRow{Number: number[i], ExampleHash: example[i], InputHash: input[i], Label: label[i],
-				Part: part[i], Source: source[i], Row: row[i]})
+				Part: part[i], Source: source[i], Row: row[i], Group: group[i]})
 		}
 		return nil
 	})
@@ -52,6 +59,8 @@ type Reject struct {
 	Value  string
 	Reason string
 	Remedy string
+
+	CountedFrom int64 // 0 or 1: what the first row's number is in the program that people see the source with
 }
 
 // ReadRejects reads an ingest's rejects.arrow.
@@ -62,12 +71,16 @@ func ReadRejects(path string) ([]Reject, error) {
 		row, line := c.ints(b, "row"), c.ints(b, "line")
 		source, column, value := c.texts(b, "source"), c.texts(b, "column"), c.texts(b, "value")
 		reason, remedy := c.texts(b, "reason"), c.texts(b, "remedy")
+		from := slices.Repeat([]int64{1}, len(row))
+		if _, err := b.column("counted_from"); err == nil {
+			from = c.ints(b, "counted_from")
+		}
 		if c.err != nil {
 			return c.err
 		}
 		for i := range row {
 			rows = append(rows, Reject{Source: source[i], Row: row[i], Line: line[i], Column: column[i], Value: value[i],
-				Reason: reason[i], Remedy: remedy[i]})
+				Reason: reason[i], Remedy: remedy[i], CountedFrom: from[i]})
 		}
 		return nil
 	})
@@ -79,30 +92,44 @@ type KnownRow struct {
 	Number      int64
 	ExampleHash string
 	InputHash   string
-	Label       string
+	Label       string // empty = none
 	Part        string
 	On          bool
+	Group       string // as ReadIndex gave it; empty = none
 }
 
-// WriteKnown writes the file that ingest.json's known names: number, example_hash, input_hash, label, part, on.
+// WriteKnown writes the file that ingest.json's known names: number, example_hash, input_hash, label, part, on,
+// group.
 func WriteKnown(path string, rows []KnownRow) error {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "number", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "example_hash", Type: arrow.BinaryTypes.String},
 		{Name: "input_hash", Type: arrow.BinaryTypes.String},
-		{Name: "label", Type: arrow.BinaryTypes.String},
+		{Name: "label", Type: arrow.BinaryTypes.String, Nullable: true},
 		{Name: "part", Type: arrow.BinaryTypes.String},
 		{Name: "on", Type: arrow.FixedWidthTypes.Boolean},
+		{Name: "group", Type: arrow.BinaryTypes.String, Nullable: true},
 	}, nil)
 	return writeTable(path, schema, func(b *array.RecordBuilder) {
 		for _, r := range rows {
 			b.Field(0).(*array.Int64Builder).Append(r.Number)
-			for k, s := range []string{r.ExampleHash, r.InputHash, r.Label, r.Part} {
-				b.Field(1 + k).(*array.StringBuilder).Append(s)
-			}
+			b.Field(1).(*array.StringBuilder).Append(r.ExampleHash)
+			b.Field(2).(*array.StringBuilder).Append(r.InputHash)
+			appendText(b.Field(3).(*array.StringBuilder), r.Label)
+			b.Field(4).(*array.StringBuilder).Append(r.Part)
 			b.Field(5).(*array.BooleanBuilder).Append(r.On)
+			appendText(b.Field(6).(*array.StringBuilder), r.Group)
 		}
 	})
+}
+
+// appendText writes an empty text as none.
+func appendText(b *array.StringBuilder, s string) {
+	if s == "" {
+		b.AppendNull()
+	} else {
+		b.Append(s)
+	}
 }
 
 // DataRow is one example of a dataset version.

@@ -49,7 +49,7 @@ func (r *Refusal) Error() string {
 // Rescore asks a resident predictor how good its model is on another version of the data.
 type Rescore struct {
 	Data   Data   `json:"data"`
-	Metric string `json:"metric"`
+	Metric string `json:"metric,omitempty"` // empty: the one that the model was trained for
 }
 
 // Scored answers a Rescore; nil where there is no such part.

@@ -12,9 +12,9 @@ type Profile struct {
 	Protocol     Protocol         `json:"protocol"`
 	Features     int64            `json:"features"`
 	Rows         int64            `json:"rows"`
-	ReadAs       json.RawMessage  `json:"read_as"` // sentences or objects: how each source was understood
-	Fields       json.RawMessage  `json:"fields"`
-	DynamicRange json.RawMessage  `json:"dynamic_range"`
+	ReadAs       []string         `json:"read_as"`       // clauses for people: how the files were understood
+	Fields       json.RawMessage  `json:"fields"`        // a description of each field, for views
+	DynamicRange Number           `json:"dynamic_range"` // largest over median magnitude
 	Metric       MetricChoice     `json:"metric"`
 	Warnings     []Warning        `json:"warnings"`
 	Guess        Guess            `json:"guess"`

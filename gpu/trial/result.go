@@ -35,6 +35,7 @@ type Result struct {
 	Quality         Number            `json:"quality"`           // in [0,1]
 	Metrics         map[string]Number `json:"metrics"`
 	QualityInterval *[2]Number        `json:"quality_interval"`
+	N               int64             `json:"n"` // held-out examples behind the quality
 	Test            *Score            `json:"test"`
 	Seconds         Seconds           `json:"seconds"`
 	CPUSeconds      Number            `json:"cpu_seconds"`

@@ -12,8 +12,8 @@ type Order struct {
 	Name    string            `json:"name,omitempty"`   // USR1, TERM, KILL
 }
 
-// Word is one line from the warm parent. Exactly one of Ready, Started, Event and Ended is set; the last three name a
-// folder.
+// Word is one line from the warm parent. Exactly one of Ready, Started, Event, Ended and Error is set; Started,
+// Event and Ended name a folder.
 type Word struct {
 	Ready     json.RawMessage `json:"ready"`
 	Started   string          `json:"started"`
@@ -24,6 +24,7 @@ type Word struct {
 	Signal    SignalName      `json:"signal"`
 	PeakBytes int64           `json:"peak_bytes"`
 	Message   string          `json:"message"` // of an ended folder that could not be forked
+	Error     string          `json:"error"`   // an order was not understood
 }
 
 // SignalName is a signal's name without SIG, "KILL". It is read from "SIGKILL", "KILL" and the number alike.

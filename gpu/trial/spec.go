@@ -23,9 +23,19 @@ type Trial struct {
 
 // Target is what is to be predicted: settled by the first feed and frozen.
 type Target struct {
-	Kind          string          `json:"kind"`   // classes, number, numbers …
+	Kind          string          `json:"kind"`   // classes or numbers
 	Labels        []string        `json:"labels"` // of classes, in the program's order
 	QuantileEdges json.RawMessage `json:"quantile_edges,omitempty"`
+}
+
+// MarshalJSON writes the labels as a list also when there are none.
+func (t Target) MarshalJSON() ([]byte, error) {
+	type plain Target
+	p := plain(t)
+	if p.Labels == nil {
+		p.Labels = []string{}
+	}
+	return json.Marshal(p)
 }
 
 // Choice is the candidate as an attempt sees it. Settings and normalization are the trainer's business.
@@ -86,8 +96,9 @@ type Ingest struct {
 	Options     map[string]json.RawMessage `json:"options"`
 	Known       *string                    `json:"known"` // an Arrow file of WriteKnown
 	FirstNumber int64                      `json:"first_number"`
-	Folds       *int                       `json:"folds"` // nil: the ingest decides
-	Test        *float64                   `json:"test"`  // share of the test part; nil: the ingest decides
+	Folds       *int                       `json:"folds"`            // nil: the ingest decides
+	Test        *float64                   `json:"test"`             // share of the test part; nil: the ingest decides
+	Metric      string                     `json:"metric,omitempty"` // the one that was asked for; empty: the ingest proposes
 }
 
 // Source is one file of a feed or of a question.
