@@ -50,8 +50,8 @@ type Stream struct {
 	// known: topics that were added with a GET, and its event: what comes up to
 	// there is in it already.
 	known map[string]int64
-	conn   *websocket.Conn // nil unless subscribed
-	err    error
+	conn  *websocket.Conn // nil unless subscribed
+	err   error
 }
 
 // Open follows topics (TaskTopic, TopicMe, TopicPool) from the event after since,
