@@ -3,6 +3,7 @@
 package connect
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,14 +19,24 @@ func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 
-// alive tells whether a process is there.
+// alive tells whether a process is there. One that has ended and that its
+// parent has not asked about yet (a zombie, where /proc tells) isn't.
 func alive(pid int) bool {
 	if pid <= 0 {
 		return false
 	}
+	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+		// The name is in brackets and may hold anything; the state follows.
+		if i := bytes.LastIndexByte(text, ')'); i >= 0 && bytes.HasPrefix(text[i:], []byte(") Z")) {
+			return false
+		}
+	}
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
+
+// terminate asks a process to end.
+func terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
 // lock takes an exclusive lock on a file, which is made if missing. It ends with
 // the process that holds it, however that ends.

@@ -61,6 +61,7 @@ func serverCommand() *cobra.Command {
 	f.BoolVar(&cfg.Private, "private", false, "a server for yourself that ends when it was idle; kernels start it")
 	f.DurationVar(&cfg.Idle, "idle", 15*time.Minute, "with --private: end after so long without use")
 	f.BoolVar(&verbose, "verbose", false, "log more")
+	cmd.AddCommand(serverStopCommand())
 	return cmd
 }
 
