@@ -179,7 +179,8 @@ def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
     p = right / n
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # The ends are exact by the formula; rounding must not leave 0.9999….
+    return 0.0 if right == 0 else middle - half, 1.0 if right == n else middle + half
 
 
 def _resamples(n: int) -> int:
