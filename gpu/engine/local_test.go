@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds a wait for something that must come; it is no measure of anything.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // bench is an engine under test with the fake trainer.
 type bench struct {
