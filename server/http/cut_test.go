@@ -23,12 +23,12 @@ type cutter struct {
 	wait    sync.WaitGroup
 }
 
-func newCutter(t *testing.T, target string) *cutter {
+func newCutter(t *testing.T, target string, up, down []int64) *cutter {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cutter{listener: listener, target: target, open: map[net.Conn]bool{}}
+	c := &cutter{listener: listener, target: target, up: up, down: down, open: map[net.Conn]bool{}}
 	c.wait.Go(func() {
 		for {
 			client, err := listener.Accept()

@@ -262,10 +262,11 @@ func TestTheStreamEnds(t *testing.T) {
 func TestNothingIsLostOrDoubled(t *testing.T) {
 	w := newWorld(t, func(s *server) { s.batch = 7 })
 	tasks := []store.Task{w.declare("a"), w.declare("b"), w.declare("c")}
-	cut := newCutter(t, w.http.Listener.Addr().String())
+	var down []int64
 	for i := range 24 {
-		cut.down = append(cut.down, int64(300+131*i)) // of HTTP's answer, in the replay, later and later
+		down = append(down, int64(300+131*i)) // of HTTP's answer, in the replay, later and later
 	}
+	cut := newCutter(t, w.http.Listener.Addr().String(), nil, down)
 	client := api.New(cut.url(), w.alice.token)
 	defer client.Close()
 	_, since, err := w.alice.client.Task(t.Context(), "alice", "a")
@@ -336,7 +337,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 func TestAServerThatIsAwayIsSaidOnce(t *testing.T) {
 	w := newWorld(t)
 	task := w.declare("digits")
-	cut := newCutter(t, w.http.Listener.Addr().String())
+	cut := newCutter(t, w.http.Listener.Addr().String(), nil, nil)
 	client := api.New(cut.url(), w.alice.token)
 	defer client.Close()
 	stream := client.Open(t.Context(), nil, "task:alice/digits")
@@ -411,7 +412,9 @@ func TestTransients(t *testing.T) {
 	}
 	// It goes on, but the only device is somebody else's: so it waits.
 	device := gpu.Device{ID: "cpu0", Class: "cpu1", Kind: gpu.CPU, Rate: 1}
-	busy := func(func(string) bool) map[string]string { return map[string]string{"cpu0": "a notebook outside easeml"} }
+	busy := func(func(string) bool) map[string]string {
+		return map[string]string{"cpu0": "a notebook outside easeml"}
+	}
 	if err := w.search.SetDevices(t.Context(), search.Sighting{Devices: []gpu.Device{device}, Busy: busy}); err != nil {
 		t.Fatal(err)
 	}

@@ -24,9 +24,9 @@ func randomBytes(n int) []byte {
 func TestAnUploadResumesAfterCuts(t *testing.T) {
 	w := newWorld(t)
 	content := randomBytes(20 << 20)
-	cut := newCutter(t, w.http.Listener.Addr().String())
-	cut.up = []int64{900, 3 << 20, 10, 9 << 20, 300_000} // in the first request, in chunks, in the question for the offset …
-	cut.down = []int64{-1, -1, -1, -1, -1, 20}           // and once in an answer
+	cut := newCutter(t, w.http.Listener.Addr().String(),
+		[]int64{900, 3 << 20, 10, 9 << 20, 300_000}, // in the first request, in chunks, in the question for the offset …
+		[]int64{-1, -1, -1, -1, -1, 20})             // and once in an answer
 	client := api.New(cut.url(), w.alice.token)
 	defer client.Close()
 	var last, calls int64
