@@ -72,6 +72,9 @@ func (h *tiny) Execute(ctx context.Context, r ExecuteRequest) (ExecuteReply, err
 			panic(rest)
 		case "keep":
 			h.kept <- r.Out
+		case "revive":
+			id, text, _ := strings.Cut(rest, " ")
+			(<-h.kept).Update(Text(text), id)
 		case "hold":
 			h.hold <- "held"
 			select {

@@ -299,16 +299,26 @@ func TestNoLateStarting(t *testing.T) {
 	}
 }
 
-// A subscriber that reads nothing slows nobody down, and is sent away once too much waits for it.
-func TestStalledSubscriber(t *testing.T) {
-	f := jupytertest.NewFile(t, "ipc")
-	c := startAt(t, f, newTiny(), tight(func(l *limits) { l.outbox = 4 << 20 }))
-	stalled := f.Dial(t, "iopub")
-	conn, err := zmq4.Open(stalled, nullSecurity, zmq4.Sub, nil, false, nil)
+// stall subscribes to everything and reads no more than its welcome.
+func stall(t *testing.T, f *jupytertest.File) net.Conn {
+	t.Helper()
+	c := f.Dial(t, "iopub")
+	conn, err := zmq4.Open(c, nullSecurity, zmq4.Sub, nil, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	send(t, conn, [][]byte{{1}})
+	if _, err := conn.RecvMsg(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A subscriber that reads nothing slows nobody down, and is sent away once too much waits for it.
+func TestStalledSubscriber(t *testing.T) {
+	f := jupytertest.NewFile(t, "ipc")
+	c := startAt(t, f, newTiny(), tight(func(l *limits) { l.outbox = 4 << 20 }))
+	stalled := stall(t, f)
 	for range 10 { // about 9 MB
 		if r := c.Run("long"); len(r.Stdout()) != 900_000 {
 			t.Fatalf("the good subscriber got %d bytes", len(r.Stdout()))
@@ -324,26 +334,32 @@ func TestSubscriberThatStops(t *testing.T) {
 	log := &lines{come: make(chan string, 100)}
 	c := startAt(t, f, newTiny(), tight(func(l *limits) { l.write = 200 * time.Millisecond }),
 		func(c *Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
-	stalled := f.Dial(t, "iopub")
-	conn, err := zmq4.Open(stalled, nullSecurity, zmq4.Sub, nil, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	send(t, conn, [][]byte{{1}})
+	stalled := stall(t, f)
 	for range 5 {
 		c.Run("long")
 	}
-	for line := range log.come {
-		if strings.Contains(line, "it stopped reading") {
-			break
-		}
-	}
+	log.await(t, "it stopped reading")
 	ends(t, stalled)
 	alwaysAnswers(t, c)
 }
 
 // lines is a log to wait for.
 type lines struct{ come chan string }
+
+func (l *lines) await(t *testing.T, text string) {
+	t.Helper()
+	late := time.After(jupytertest.Patience)
+	for {
+		select {
+		case line := <-l.come:
+			if strings.Contains(line, text) {
+				return
+			}
+		case <-late:
+			t.Fatalf("the log doesn't say %q", text)
+		}
+	}
+}
 
 func (l *lines) Write(p []byte) (int, error) {
 	l.come <- string(p)
