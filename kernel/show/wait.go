@@ -15,8 +15,8 @@ func Waiting(name, until string, v api.View) Output {
 }
 
 // Waited is the end of a wait: which condition held, and where the task stands.
-// held is the condition as the person wrote it, "" where the time ran out, which
-// is out then.
+// held is the condition as the person wrote it, "" where none did: then the time
+// out ran out, or with "" the task has settled and none will.
 func Waited(name, held, out string, waited float64, v api.View) Output {
 	p := page{}
 	after := "at once"
@@ -27,6 +27,8 @@ func Waited(name, held, out string, waited float64, v api.View) Output {
 	switch {
 	case held != "":
 		p.say("%s · %s holds, %s · %s", name, held, after, stand)
+	case out == "":
+		p.say("%s · nothing that was waited for holds, and nothing runs any more: %s", name, stand)
 	default:
 		p.say("%s · %s is over, nothing else held before · %s", name, out, stand)
 	}

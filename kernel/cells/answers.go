@@ -1,0 +1,264 @@
+package cells
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"encoding/csv"
+
+	"github.com/easeml/easeml/api"
+	"github.com/easeml/easeml/kernel/show"
+	"github.com/easeml/easeml/schema"
+)
+
+// answerFile writes answers beside the rows they belong to: all the person's
+// columns as they came, then the answer, how sure it is, and what to check.
+//
+// Which columns there are is known only when the last row has come (files may
+// differ), so the answers are kept in a temporary file first. The target appears
+// whole or not at all.
+type answerFile struct {
+	target string
+	order  []string // fields of the program's output
+	labels []string
+	many   bool // several sources: rows are numbered within each
+
+	spool   *os.File
+	writer  *bufio.Writer
+	encoder *json.Encoder
+
+	columns []string // the person's, in order of appearance
+	seen    map[string]bool
+	fields  []string // that were answered
+	array   bool     // rows have no columns of their own
+	sure    bool
+	shares  bool // probabilities were asked for
+}
+
+func newAnswerFile(target string, task api.Task, many bool) (*answerFile, error) {
+	if info, err := os.Stat(filepath.Dir(target)); err != nil || !info.IsDir() {
+		return nil, fail(fileError, fmt.Sprintf("The folder of %s isn't there.", target), "")
+	}
+	f := &answerFile{target: target, labels: task.Labels, many: many}
+	if p, err := schema.Parse(task.Program); err == nil {
+		for i := range p.Output.Fields {
+			f.order = append(f.order, p.FieldName(schema.Output, i))
+		}
+	}
+	spool, err := os.CreateTemp("", "easeml-answers-*")
+	if err != nil {
+		return nil, err
+	}
+	f.spool = spool
+	return f, f.restart()
+}
+
+// restart forgets what was added: the request is made again.
+func (f *answerFile) restart() error {
+	if err := f.spool.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := f.spool.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	f.writer = bufio.NewWriterSize(f.spool, 1<<16)
+	f.encoder = json.NewEncoder(f.writer)
+	f.columns, f.fields, f.seen = nil, nil, map[string]bool{}
+	f.array, f.sure, f.shares = false, false, false
+	return nil
+}
+
+// add takes the next answer.
+func (f *answerFile) add(a api.Answer) error {
+	for _, v := range a.Values {
+		if !f.seen[v.Column] {
+			f.seen[v.Column] = true
+			f.columns = append(f.columns, v.Column)
+		}
+	}
+	f.array = f.array || len(a.Values) == 0
+	f.sure = f.sure || a.Sure != nil
+	f.shares = f.shares || len(a.Probabilities) > 0
+	for name := range a.Answer {
+		if !slices.Contains(f.fields, name) {
+			f.fields = append(f.fields, name)
+		}
+	}
+	return f.encoder.Encode(a)
+}
+
+// discard removes what is temporary.
+func (f *answerFile) discard() {
+	f.spool.Close()
+	os.Remove(f.spool.Name())
+}
+
+// finish writes the target.
+func (f *answerFile) finish() (err error) {
+	if err := f.writer.Flush(); err != nil {
+		return err
+	}
+	if _, err := f.spool.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if len(f.fields) == 0 {
+		f.fields = f.order
+	}
+	slices.SortStableFunc(f.fields, func(a, b string) int { return f.place(a) - f.place(b) })
+	return writeTable(f.target, func(w *csv.Writer) error {
+		if err := w.Write(f.head()); err != nil {
+			return err
+		}
+		d := json.NewDecoder(bufio.NewReaderSize(f.spool, 1<<16))
+		for {
+			var a api.Answer
+			if err := d.Decode(&a); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			if err := w.Write(f.row(a)); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// place is where a field stands in the program; others come after.
+func (f *answerFile) place(field string) int {
+	if i := slices.Index(f.order, field); i >= 0 {
+		return i
+	}
+	return len(f.order)
+}
+
+// head names the columns. An answer that is called like one of the person's
+// columns gets another name, so that theirs stays as it is.
+func (f *answerFile) head() []string {
+	var out []string
+	if f.many {
+		out = append(out, "file")
+	}
+	if f.array {
+		out = append(out, "row")
+	}
+	out = append(out, f.columns...)
+	add := func(name string) {
+		if slices.Contains(out, name) {
+			name += " (answer)"
+		}
+		out = append(out, name)
+	}
+	for _, name := range f.fields {
+		add(name)
+	}
+	if f.sure {
+		add("sure")
+	}
+	if f.shares {
+		for _, l := range f.labels {
+			add("p(" + l + ")")
+		}
+	}
+	add("check")
+	return out
+}
+
+func (f *answerFile) row(a api.Answer) []string {
+	var out []string
+	if f.many {
+		out = append(out, a.Source)
+	}
+	if f.array {
+		out = append(out, strconv.FormatInt(a.Row, 10))
+	}
+	values := make(map[string]string, len(a.Values))
+	for _, v := range a.Values {
+		values[v.Column] = v.Text
+	}
+	for _, c := range f.columns {
+		out = append(out, values[c])
+	}
+	for _, name := range f.fields {
+		out = append(out, whole(a.Answer[name]))
+	}
+	if f.sure {
+		text := ""
+		if a.Sure != nil {
+			text = strconv.FormatFloat(*a.Sure, 'f', 4, 64)
+		}
+		out = append(out, text)
+	}
+	if f.shares {
+		for _, l := range f.labels {
+			text := ""
+			if p, ok := a.Probabilities[l]; ok {
+				text = strconv.FormatFloat(p, 'f', 4, 64)
+			}
+			out = append(out, text)
+		}
+	}
+	check := ""
+	switch {
+	case a.Refused != nil:
+		check = "refused: " + a.Refused.Reason
+		if a.Refused.Column != "" {
+			check = "refused: " + a.Refused.Column + " " + a.Refused.Reason
+		}
+	case a.Sure != nil && *a.Sure < show.UnsureBelow:
+		check = "unsure"
+	}
+	return append(out, check)
+}
+
+// whole is an answer as text with all its digits.
+func whole(v any) string {
+	switch x := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return x
+	case float64:
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(text)
+}
+
+// writeTable writes a CSV file (tabs for .tsv) that appears whole or not at all.
+func writeTable(target string, fill func(*csv.Writer) error) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(target), ".easeml-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+			os.Remove(file.Name())
+		}
+	}()
+	buffer := bufio.NewWriterSize(file, 1<<16)
+	w := csv.NewWriter(buffer)
+	if strings.HasSuffix(strings.ToLower(target), ".tsv") {
+		w.Comma = '\t'
+	}
+	if err := fill(w); err != nil {
+		return err
+	}
+	w.Flush()
+	if err := errors.Join(w.Error(), buffer.Flush(), file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), target)
+}

@@ -1,0 +1,59 @@
+package cells
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/easeml/easeml/kernel/lang"
+)
+
+// statement runs one statement.
+func (c *cell) statement(ctx context.Context, s lang.Statement) error {
+	switch s := s.(type) {
+	case *lang.Bare:
+		return c.declare(ctx, lang.Task{Name: lang.BareName(s.Program, c.config.Notebook), Span: s.Span()}, s.Program, nil)
+	case *lang.Schema:
+		return c.declare(ctx, lang.Task{Name: s.Name, Span: s.NameSpan}, s.Program, s.Options)
+	case *lang.Feed:
+		return c.feed(ctx, s)
+	case *lang.Infer:
+		return c.infer(ctx, s)
+	case *lang.Watch:
+		return c.watch(ctx, s)
+	case *lang.Wait:
+		return c.wait(ctx, s)
+	case *lang.Best:
+		return c.best(ctx, s)
+	case *lang.Models:
+		return c.models(ctx, s)
+	case *lang.Tasks:
+		return c.tasks(ctx, s)
+	case *lang.Stop:
+		return c.stop(ctx, s)
+	case *lang.Resume:
+		return c.resume(ctx, s)
+	case *lang.Drop:
+		return c.drop(ctx, s)
+	case *lang.Print:
+		return c.print(ctx, s)
+	case *lang.Warn:
+		c.request.Out.Stream("stderr", s.Text+"\n")
+		return nil
+	case *lang.Assert:
+		return c.assert(ctx, s)
+	case *lang.Value:
+		return c.value(ctx, s)
+	case *lang.Help:
+		return c.help(s)
+	case *lang.Clear:
+		c.request.Out.Clear(false)
+		return nil
+	case *lang.Server:
+		return c.server(ctx, s)
+	case *lang.SchemaFrom:
+		return notServed("`schema … from` is not served yet.", "Write the program yourself: help schema")
+	case *lang.Why:
+		return notServed("`why` is not served yet.", "models lists what was tried.")
+	}
+	return notServed(fmt.Sprintf("`%s` is not served yet.", s.Word()), "help lists the statements.")
+}
