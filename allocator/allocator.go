@@ -169,13 +169,14 @@ func (a *Allocator) refresh(s *search) {
 		}
 	}
 	incumbent, logSlope := s.incumbent()
+	tail := s.tail()
 	for k := range s.arms {
 		if s.arms[k].state == Untried && !s.arms[k].removed {
-			sd := math.Sqrt(s.quality.v[k])
+			sd := math.Sqrt(s.quality.v[k]) * tail
 			s.logGain[k] = math.Log(sd) + logUnitGain((s.quality.mu[k]-incumbent)/sd) + logSlope
 		}
 	}
-	s.finished = !s.insisted && !a.opts.Settle.Off && a.opts.Policy == PolicyDefault && s.likelyFinal(a, false)
+	s.settle(a)
 	for c := range a.classes {
 		a.rechoose(s, c)
 	}

@@ -37,7 +37,7 @@ func (a *Allocator) apply(e Event) error {
 		return a.with(e.Search, func(s *search) error { s.paused = true; return nil })
 	case SearchResumed:
 		return a.with(e.Search, func(s *search) error {
-			s.insisted = s.insisted || s.likelyFinal(a, false)
+			s.insisted = s.insisted || s.finished
 			s.paused = false
 			return nil
 		})
@@ -59,6 +59,8 @@ func (a *Allocator) apply(e Event) error {
 		return a.with(e.Search, func(s *search) error { return a.lose(s, &e) })
 	case Rescored:
 		return a.with(e.Search, func(s *search) error { return a.rescore(s, &e) })
+	case PriorChanged:
+		return a.with(e.Search, func(s *search) error { return a.changePrior(s, &e) })
 	case PoolChanged:
 		return a.changePool(&e)
 	}
@@ -310,11 +312,7 @@ func (a *Allocator) changeArms(s *search, e *ArmsChanged) error {
 		s.flying[i].arm = s.find(flying[i])
 	}
 	if s.prior.Rows == 0 { // a prior from families alone knows exactly the arms it was made for
-		plain := make([]Arm, len(s.arms))
-		for k := range s.arms {
-			plain[k] = s.arms[k].Arm
-		}
-		s.prior = DefaultPrior(plain)
+		s.prior = DefaultPrior(s.plain())
 	}
 	s.rebuild(a)
 	a.hybrid.wake()
@@ -492,6 +490,21 @@ func (a *Allocator) rescore(s *search, e *Rescored) error {
 	if q > s.best {
 		s.best, s.bestArm = q, e.Candidate
 	}
+	return nil
+}
+
+func (a *Allocator) changePrior(s *search, e *PriorChanged) error {
+	p := e.Prior
+	if p == nil || len(p.Candidates) == 0 {
+		p = DefaultPrior(s.plain())
+	} else if err := a.checkPrior(p); err != nil {
+		return err
+	}
+	if p.Quality.Scale != s.prior.Quality.Scale {
+		return fmt.Errorf("its prior is on the %s scale; one on the %s scale cannot take its place", s.prior.Quality.Scale, p.Quality.Scale)
+	}
+	s.prior = p
+	s.rebuild(a)
 	return nil
 }
 

@@ -46,6 +46,8 @@ func (s *search) aside(a *Allocator, k, c, stage int, cheapest float64) string {
 		return "class"
 	case arm.infeasible&(1<<c) != 0:
 		return "infeasible"
+	case s.onlyOwed && !s.owed[k]:
+		return "settled"
 	case stage == 2 && !arm.Baseline, stage == 1 && s.logCost(a, k, c) > cheapest+openingFactor:
 		return "opening"
 	}
@@ -94,7 +96,7 @@ func (s *search) cheapestCost(a *Allocator, c int) float64 {
 
 // considered tells whether arm k takes part in the choice on class c.
 func (s *search) considered(a *Allocator, k, c, stage int, cheapest float64) bool {
-	if !s.eligible(k, c) {
+	if !s.eligible(k, c) || s.onlyOwed && !s.owed[k] {
 		return false
 	}
 	switch {

@@ -38,7 +38,7 @@ type RunnerUp struct {
 }
 
 // SetAsideArm is an untried candidate that was not considered, with a machine word and numbers: "class" (may not run
-// on it), "infeasible" (ended so on this class), "slower elsewhere=CLASS times=N", "opening" (after the first model).
+// on it), "infeasible" (ended so on this class), "slower elsewhere=CLASS times=N", "opening" (after the first model), "settled" (likely final but for a few that are owed a trial).
 type SetAsideArm struct {
 	Candidate CandidateID `json:"candidate"`
 	Why       string      `json:"why"`

@@ -127,6 +127,13 @@ type Rescored struct {
 	Quality   float64
 }
 
+// PriorChanged starts a search's posteriors from another prior, such as one refitted from newer history; everything
+// observed so far is taken in again. nil = DefaultPrior of the arms.
+type PriorChanged struct {
+	Search SearchID
+	Prior  *Prior
+}
+
 // PoolChanged tells which device classes exist and how many devices of each. It is optional; with it, a candidate is
 // not given to a class on which it would take [Options.Patience] times as long as on another class of the pool.
 type PoolChanged struct{ Devices map[string]int }
@@ -142,4 +149,5 @@ func (TrialProgress) event() {}
 func (TrialEnded) event()    {}
 func (TrialLost) event()     {}
 func (Rescored) event()      {}
+func (PriorChanged) event()  {}
 func (PoolChanged) event()   {}

@@ -3,6 +3,8 @@ package allocator
 import (
 	"math"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -370,16 +372,21 @@ func logLikelihood(mean []float64, cov Symmetric, noise float64, groups []patter
 		if !ok {
 			return math.Inf(-1)
 		}
-		d, x := mat.NewVecDense(len(g.cells), nil), mat.NewVecDense(len(g.cells), nil)
-		for _, r := range g.rows {
-			for a, k := range g.cells {
-				d.SetVec(a, r[k]-mean[k])
+		// With cov + noise = UᵀU, the quadratic forms are the squared columns of U⁻ᵀ·(rows - mean).
+		z := blas64.General{Rows: len(g.cells), Cols: len(g.rows), Stride: len(g.rows), Data: make([]float64, len(g.cells)*len(g.rows))}
+		for a, k := range g.cells {
+			for i, r := range g.rows {
+				z.Data[a*z.Stride+i] = r[k] - mean[k]
 			}
-			if chol.SolveVecTo(x, d) != nil {
-				return math.Inf(-1)
-			}
-			sum -= 0.5 * (mat.Dot(d, x) + chol.LogDet())
 		}
+		var u mat.TriDense
+		chol.UTo(&u)
+		blas64.Trsm(blas.Left, blas.Trans, 1, u.RawTriangular(), z)
+		sum -= 0.5 * (blas64.Dot(flat(z), flat(z)) + float64(len(g.rows))*chol.LogDet())
 	}
 	return sum
+}
+
+func flat(m blas64.General) blas64.Vector {
+	return blas64.Vector{N: len(m.Data), Data: m.Data, Inc: 1}
 }

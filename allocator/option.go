@@ -45,7 +45,7 @@ type SettleOptions struct {
 	Off      bool    `json:"off,omitempty"`      // never settle before exhaustion
 	Chance   float64 `json:"chance,omitempty"`   // 0 = 0.05
 	Families int     `json:"families,omitempty"` // distinct families tried before; 0 = 5
-	Price    float64 `json:"price,omitempty"`    // in resolutions per doubling of the attained charge; 0 = 0.1
+	Price    float64 `json:"price,omitempty"`    // in resolutions per doubling of the attained charge; 0 = 0.5
 }
 
 // HybridOptions are the constants of the paper's policies.
@@ -77,7 +77,7 @@ func (o Options) filled() (Options, error) {
 		unset float64
 	}{
 		{"service", &o.Service, 0.5}, {"patience", &o.Patience, 10},
-		{"settle.chance", &o.Settle.Chance, 0.05}, {"settle.price", &o.Settle.Price, 0.1},
+		{"settle.chance", &o.Settle.Chance, 0.05}, {"settle.price", &o.Settle.Price, 0.5},
 		{"hybrid.delta", &o.Hybrid.Delta, 0.1}, {"hybrid.beta", &o.Hybrid.Beta, 1},
 	} {
 		if *f.value == 0 {

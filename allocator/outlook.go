@@ -75,10 +75,9 @@ func (s *search) cheapest(a *Allocator, k int) float64 {
 	return math.Exp(low)
 }
 
-// variety tells whether enough distinct families have a result: SettleOptions.Families of them, or all there are; and
-// one of each family among candidates that were added later.
+// variety tells whether enough distinct families have a result: SettleOptions.Families of them, or all there are.
 func (s *search) variety(a *Allocator) bool {
-	const tried, left, invited, answered = 1, 2, 4, 8
+	const tried, left = 1, 2
 	s.marks = append(s.marks[:0], make([]uint8, s.families)...)
 	results, real := 0, 0
 	for k := range s.arms {
@@ -87,30 +86,20 @@ func (s *search) variety(a *Allocator) bool {
 			continue
 		}
 		real++
-		m := &s.marks[s.family[k]]
 		switch {
 		case arm.state == TriedOK || arm.state == TriedCensored:
 			results++
-			*m |= tried
-		case s.open(a, k, true):
-			*m |= left
-		}
-		if arm.invited {
-			*m |= invited
-			if arm.state != Untried || !s.open(a, k, true) {
-				*m |= answered
-			}
+			s.marks[s.family[k]] |= tried
+		case s.open(a, k, true) && !arm.invited:
+			s.marks[s.family[k]] |= left
 		}
 	}
 	have, all := 0, 0
 	for _, m := range s.marks {
-		if m&invited != 0 && m&answered == 0 {
-			return false
-		}
 		if m&tried != 0 {
 			have++
 		}
-		if m&(tried|left) != 0 {
+		if m != 0 {
 			all++
 		}
 	}
@@ -118,14 +107,60 @@ func (s *search) variety(a *Allocator) bool {
 	return have >= min(want, all) && results >= min(want, real/2)
 }
 
-// likelyFinal is the stopping rule: nothing that is left is worth its price, and little is left to chance. With
-// running, trials in flight count as left. It asks three things:
+// lacking marks the candidates that are owed a trial before the search can be likely final, however little they promise:
+// those of families without a result while there is no variety, and one of each family that was added after the
+// search had begun. variety must have been called just before.
+func (s *search) lacking(a *Allocator, variety bool) bool {
+	answered := func(k int) bool { // of what was added, one of this family has been started
+		for j := range s.arms {
+			if s.arms[j].invited && s.family[j] == s.family[k] && s.arms[j].state != Untried {
+				return true
+			}
+		}
+		return false
+	}
+	any := false
+	s.owed = s.owed[:0]
+	for k := range s.arms {
+		arm := &s.arms[k]
+		owed := s.open(a, k, false) && (arm.invited && !answered(k) || !variety && !arm.Baseline && s.marks[s.family[k]]&1 == 0)
+		s.owed = append(s.owed, owed)
+		any = any || owed
+	}
+	return any
+}
+
+// settle applies the stopping rule: what is left is not worth a trial, and nothing is owed one.
+func (s *search) settle(a *Allocator) {
+	s.finished, s.onlyOwed = false, false
+	if s.insisted || a.opts.Settle.Off || a.opts.Policy != PolicyDefault || !s.spent(a, false) {
+		return
+	}
+	variety := s.variety(a)
+	switch owed := s.lacking(a, variety); {
+	case owed:
+		s.onlyOwed = true
+	case variety:
+		s.finished = true
+	}
+}
+
+// likelyFinal is settle's verdict for people: trials in flight count as left.
+func (s *search) likelyFinal(a *Allocator) bool {
+	if !s.spent(a, true) {
+		return false
+	}
+	variety := s.variety(a)
+	return variety && !s.lacking(a, variety)
+}
+
+// spent is the heart of the stopping rule: little is left to chance, and nothing that is left is worth its price. With
+// running, trials in flight count as left. It asks two things:
 //
-//  1. enough distinct families have a result;
-//  2. Σ_k P(q_k > best + resolution) <= Chance, a union bound over what is left;
-//  3. Pandora's rule: for every k left, E[(q_k - best)+] <= λ·c_k, with the price λ = Price·resolution/(attained + c_k).
-func (s *search) likelyFinal(a *Allocator, running bool) bool {
-	if s.best < 0 || !s.variety(a) {
+//  1. Σ_k P(q_k > best + resolution) <= Chance, a union bound over what is left;
+//  2. Pandora's rule: for every k left, E[(q_k - best)+] <= λ·c_k, with the price λ = Price·resolution/(attained + c_k).
+func (s *search) spent(a *Allocator, running bool) bool {
+	if s.best < 0 {
 		return false
 	}
 	w, resolution := spreads{s.tail(), !running}, s.resolutionAt(s.best)
@@ -143,7 +178,8 @@ func (s *search) likelyFinal(a *Allocator, running bool) bool {
 		if s.arms[k].state == Running {
 			continue // paid for already
 		}
-		gain := slope * expectedGain(s.quality.mu[k], s.sd(k, w), best)
+		// The slope at the best overstates the gain above it, where the scale flattens; no quality exceeds 1.
+		gain := min(slope*expectedGain(s.quality.mu[k], s.sd(k, w), best), (1-s.best)*s.beats(k, s.best, w))
 		c := s.cheapest(a, k)
 		if gain > a.opts.Settle.Price*resolution*c/(s.attained+c) {
 			return false
@@ -175,7 +211,7 @@ func (s *search) outlook(a *Allocator) Outlook {
 		o.Chance, o.ExpectedGain = 1, 1
 		return o
 	}
-	o.LikelyFinal = s.likelyFinal(a, true)
+	o.LikelyFinal = s.likelyFinal(a)
 	w := spreads{tail: s.tail()}
 	o.Chance = min(1, s.anyBeats(a, s.best+o.Resolution, w))
 	// E[(max q - best)+] = ∫ P(max q > x) dx from best to 1, by the midpoint rule.

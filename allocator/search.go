@@ -43,7 +43,10 @@ type search struct {
 	families int
 	marks    []uint8 // scratch, per family
 	places   []place // per class of the allocator
-	finished bool    // nothing untried is worth a trial (likely final), or nothing is left
+	owed     []bool  // of every arm: it must be tried before the search can be likely final
+	// onlyOwed: the search would be likely final but for these; none but these is given.
+	onlyOwed bool
+	finished bool    // nothing untried is worth a trial: likely final
 	active   bool    // something may be run, or is in flight
 	load     float64 // its part of the allocator's sum of loads while active
 
@@ -122,14 +125,19 @@ func (s *search) eligible(k, c int) bool {
 	return a.state == Untried && !a.removed && a.allowed&^a.infeasible&(1<<c) != 0
 }
 
+// plain lists the arms as they were offered.
+func (s *search) plain() []Arm {
+	arms := make([]Arm, len(s.arms))
+	for i := range s.arms {
+		arms[i] = s.arms[i].Arm
+	}
+	return arms
+}
+
 // rebuild makes the posteriors from the prior and the log. arms, prior and size must be set.
 func (s *search) rebuild(a *Allocator) {
-	plain := make([]Arm, len(s.arms))
-	for i := range s.arms {
-		plain[i] = s.arms[i].Arm
-	}
 	old := s.basis
-	s.basis = a.basisFor(s.prior, plain)
+	s.basis = a.basisFor(s.prior, s.plain())
 	a.release(old)
 	s.scale = scaleOf(s.prior.Quality.Scale)
 	s.quality = *newPosterior(s.basis.qmean, s.basis.quality)
@@ -156,10 +164,10 @@ func (s *search) rebuild(a *Allocator) {
 
 // growClasses follows the allocator's list of classes.
 func (s *search) growClasses(a *Allocator) {
-	plain := make([]Arm, len(s.arms))
-	for i := range s.arms {
-		plain[i] = s.arms[i].Arm
+	if len(s.logSec) == len(a.classes) {
+		return
 	}
+	plain := s.plain()
 	for c := len(s.logSec); c < len(a.classes); c++ {
 		name := a.classes[c].name
 		variance := s.prior.Seconds.OffsetVar
@@ -167,10 +175,10 @@ func (s *search) growClasses(a *Allocator) {
 			variance = 0
 		}
 		s.seconds.addClass(variance)
+		if c == len(s.places) {
+			s.places = append(s.places, place{arm: -1, second: -1, rank: -1, wait: -1})
+		}
 		s.logSec = append(s.logSec, logSecondsPrior(s.prior, s.basis, plain, name, s.examples, s.features))
-	}
-	for len(s.places) < len(a.classes) {
-		s.places = append(s.places, place{arm: -1, second: -1, rank: -1, wait: -1})
 	}
 }
 

@@ -42,7 +42,9 @@ type Config struct {
 	Noise      float64  `json:"noise,omitempty"`
 	KnownCosts bool     `json:"known_costs,omitempty"` // tell the tenants' true seconds beforehand
 	Drop       []string `json:"drop,omitempty"`        // columns to leave out
-	// Options of the allocator, but for Policy, Seed and Settle (nothing settles in a replay).
+	// Settle lets searches end by "likely final" (default policy); else all goes on to the smallest target.
+	Settle bool `json:"settle,omitempty"`
+	// Options of the allocator; Policy and Seed are the replay's.
 	Options allocator.Options `json:"options"`
 	// Family groups candidates; nil = the id without a trailing "-NN".
 	Family func(allocator.CandidateID) string `json:"-"`

@@ -22,6 +22,8 @@ type PolicyReport struct {
 	Policy  string         `json:"policy"`
 	Targets []TargetReport `json:"targets"`
 	Curve   []CurvePoint   `json:"curve"`
+	// End is where the draws ended, on average: with Config.Settle, when every search was likely final or exhausted.
+	End CurvePoint `json:"end"`
 }
 
 // TargetReport is the share of the total cost spent (or of its time) until the mean loss fell to Target. A draw that never
@@ -56,6 +58,11 @@ func summarise(policy string, traces []trace, targets []float64) PolicyReport {
 		t.Mean = mean(t.Draws)
 		t.Median, t.P90 = quantile(t.Draws, 0.5), quantile(t.Draws, 0.9)
 		r.Targets = append(r.Targets, t)
+	}
+	for _, tr := range traces {
+		last := tr[len(tr)-1]
+		r.End.Share += last.share / float64(len(traces))
+		r.End.Loss += last.loss / float64(len(traces))
 	}
 	for e := -5.0; e <= 0; e += 0.05 {
 		share := math.Pow(10, e)
@@ -120,6 +127,11 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 	b.WriteByte('\n')
+	if c.Settle {
+		for _, p := range r.Policies {
+			fmt.Fprintf(&b, "%-12s  ends at %.3g %% with a mean loss of %.4f\n", p.Policy, 100*p.End.Share, p.End.Loss)
+		}
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

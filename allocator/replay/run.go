@@ -217,7 +217,7 @@ func (w *world) play(policy string) (trace, error) {
 			}
 		}
 		out = append(out, point{x / w.total, mean(loss)})
-		if out[len(out)-1].loss <= goal+1e-12 {
+		if !w.config.Settle && out[len(out)-1].loss <= goal+1e-12 {
 			return out, nil
 		}
 	}
@@ -249,7 +249,7 @@ func (w *world) chooser(policy string) (next func() (tenant, arm int, ok bool), 
 	}
 	o := w.config.Options
 	o.Policy, o.Seed = policy, w.config.Seed
-	o.Settle.Off = true
+	o.Settle.Off = !w.config.Settle
 	a, err := allocator.New(o)
 	if err != nil {
 		return nil, nil, err
