@@ -152,7 +152,7 @@ func (l *Local) leave(a *attempt, code int, signal string) {
 
 // afterLeaving ends the attempt as soon as its group is empty: until then it holds memory and the device.
 func (l *Local) afterLeaving(a *attempt) {
-	if a.pid != 0 && killGroup(a.pid, a.started, syscall.SIGKILL) && len(members()[a.pid]) > 0 {
+	if a.pid != 0 && killGroup(a.pid, a.started, syscall.SIGKILL) && groupLives(a.pid, a.started) {
 		return // look comes again
 	}
 	if a.warm && a.cause == trial.CauseNoFirstEvent && !a.asked && !l.ending {

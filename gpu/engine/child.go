@@ -78,10 +78,24 @@ func killGroup(leader int, started uint64, sig syscall.Signal) bool {
 	if leader <= 1 { // 0 is our own group, 1 everybody
 		return false
 	}
-	if now, there := startOf(leader); there && started != 0 && now != started {
+	now, there := startOf(leader)
+	if there && started != 0 && now != started {
 		return false
 	}
-	return !errors.Is(syscall.Kill(-leader, sig), syscall.ESRCH)
+	if !errors.Is(syscall.Kill(-leader, sig), syscall.ESRCH) {
+		return true
+	}
+	// A child that was forked just now has not made its group yet.
+	return there && now == started && !errors.Is(syscall.Kill(leader, sig), syscall.ESRCH)
+}
+
+// groupLives reports whether the leader, or anybody else of its group, is still at work.
+func groupLives(leader int, started uint64) bool {
+	now, there := startOf(leader)
+	if there && started != 0 && now != started {
+		return false
+	}
+	return there && alive(leader) || len(members()[leader]) > 0
 }
 
 // secrets are not the trainer's business: it runs candidates that a lab wrote.

@@ -130,6 +130,9 @@ func (p *Predictor) Close() error {
 }
 
 func (p *Predictor) ask(ctx context.Context, q trial.Question) (trial.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return trial.Reply{}, err
+	}
 	select {
 	case <-p.turn:
 		defer func() { p.turn <- struct{}{} }()

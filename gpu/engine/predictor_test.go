@@ -56,9 +56,20 @@ func TestPredictor(t *testing.T) {
 	}
 	// A wait that is given up does not shift the replies of those after it.
 	ctx, cancel := context.WithCancel(context.Background())
+	gate := filepath.Join(t.TempDir(), "gate")
+	text, _ := json.Marshal(gate)
+	asked := make(chan error)
+	go func() {
+		_, err := p.Answer(ctx, trial.Request{Sources: make([]trial.Source, 99), Options: map[string]json.RawMessage{"wait": text}})
+		asked <- err
+	}()
+	until(t, "the question is on its way", func() bool { return p.pending() == 1 })
 	cancel()
-	if _, err := p.Answer(ctx, trial.Request{Sources: make([]trial.Source, 99)}); !errors.Is(err, context.Canceled) {
+	if err := <-asked; !errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
+	}
+	if err := os.WriteFile(gate, nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
 	if done, err := p.Answer(context.Background(), trial.Request{Sources: make([]trial.Source, 2)}); err != nil || done.Answers != 2 {
 		t.Errorf("after it: %+v %v", done, err)
@@ -69,6 +80,12 @@ func TestPredictor(t *testing.T) {
 	if _, err := p.Answer(context.Background(), trial.Request{}); !errors.Is(err, ErrPredictorGone) {
 		t.Errorf("after Close: %v", err)
 	}
+}
+
+func (p *Predictor) pending() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting)
 }
 
 func TestPredictorDies(t *testing.T) {
