@@ -278,3 +278,31 @@ func TestStateFolder(t *testing.T) {
 		}
 	}
 }
+
+func TestRecords(t *testing.T) {
+	folder := t.TempDir()
+	r := Record{URL: "http://127.0.0.1:1", PID: 1, Token: "t", Instance: "one"}
+	if err := Publish(folder, r); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := ReadRecord(folder); !ok || got != r {
+		t.Errorf("read %+v", got)
+	}
+	if err := Withdraw(folder, "another"); err != nil {
+		t.Error(err)
+	}
+	if _, ok := ReadRecord(folder); !ok {
+		t.Error("another server's record was withdrawn")
+	}
+	for range 2 {
+		if err := Withdraw(folder, "one"); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, ok := ReadRecord(folder); ok {
+		t.Error("the record is still there")
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+}

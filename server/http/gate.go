@@ -2,12 +2,15 @@ package http
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -88,8 +91,42 @@ func (s *server) handler() http.Handler {
 			s.notFound(watched, r, target)
 			return
 		}
+		if !isChunk(r) {
+			if err = s.readBody(watched, r); err != nil {
+				s.sendProblem(watched, r, err)
+				return
+			}
+		}
 		behind.ServeHTTP(watched, r)
 	})
+}
+
+// isChunk tells whether a request carries bytes of an upload, which may be many.
+func isChunk(r *http.Request) bool {
+	return r.Method == http.MethodPatch && strings.HasPrefix(r.URL.Path, prefix+"/uploads/")
+}
+
+// readBody reads a request's body, which is small, so that no handler waits for
+// a client.
+func (s *server) readBody(w http.ResponseWriter, r *http.Request) error {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(s.bodyWithin))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		w.Header().Set("Connection", "close")
+		return refuse(http.StatusRequestTimeout, "", "The request did not arrive within %s.", s.bodyWithin)
+	}
+	if err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return err
+		}
+		return refuse(http.StatusBadRequest, "", "The request broke off.")
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return control.SetReadDeadline(time.Time{})
 }
 
 func (s *server) authenticate(r *http.Request) (store.User, error) {

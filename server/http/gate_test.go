@@ -1,18 +1,23 @@
 package http
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
 	"github.com/easeml/easeml/api"
+	"github.com/easeml/easeml/server/search"
 	"github.com/easeml/easeml/server/store"
 )
 
@@ -268,4 +273,69 @@ func TestAKeyHasOneEffect(t *testing.T) {
 	if status, _ := post(strings.Repeat("k", maxKey+1), body); status != 400 {
 		t.Errorf("a long key: %d", status)
 	}
+}
+
+// slowRefine takes longer than a request may take to arrive.
+type slowRefine struct {
+	*search.Service
+	takes time.Duration
+}
+
+func (s slowRefine) Refine(ctx context.Context, _ store.Task, _, _ []int) (int, error) {
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-time.After(s.takes):
+		return 1, nil
+	}
+}
+
+func TestSlowHandlersAndSlowClients(t *testing.T) {
+	w := newWorld(t, func(s *server) {
+		s.bodyWithin = 50 * time.Millisecond
+		s.Search = slowRefine{s.Search.(*search.Service), 4 * s.bodyWithin}
+	})
+	w.searched(w.declare("digits"))
+	// The time for a client's request does not run on while it is worked on.
+	if v, err := w.alice.client.Refine(t.Context(), "alice", "digits", api.PatchExamples{Off: []string{"1"}}); err != nil || v.Number != 1 {
+		t.Errorf("a slow handler: %+v, %v", v, err)
+	}
+	conn, err := net.Dial("tcp", w.http.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /api/v1/uploads HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{", w.alice.token)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || answer.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("a slow client: %+v, %v", answer, err)
+	}
+}
+
+func FuzzNumbersOfExamples(f *testing.F) {
+	for _, text := range []string{"1", "1..3", "all", "..", "-1..2", "1...3", "99999999999999999999..1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := numbers([]string{text, text}, store.Task{NextExample: 21})
+		if err == nil && (len(list) > 20 || slices.Min(list) < 1 || slices.Max(list) > 20) {
+			t.Errorf("%q names %v", text, list)
+		}
+	})
+}
+
+func FuzzAnswerLine(f *testing.F) {
+	for line := range strings.Lines(answered) {
+		f.Add([]byte(line))
+	}
+	f.Add([]byte(`{"values":{"a":1}}`))
+	f.Add([]byte(`{"values":[["a","b"],["a"]]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var line answerLine
+		if json.Unmarshal(text, &line) == nil {
+			if _, err := json.Marshal(line.view()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }

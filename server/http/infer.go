@@ -2,9 +2,9 @@ package http
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -35,7 +35,7 @@ type model struct {
 func (s *server) infer(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	lines := &lineWriter{w: w, control: http.NewResponseController(w)}
-	if err := s.inferInto(ctx, w, r, lines); err != nil {
+	if err := s.inferInto(ctx, r, lines); err != nil {
 		if !lines.begun {
 			s.sendProblem(w, r, err)
 			return
@@ -47,18 +47,15 @@ func (s *server) infer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *server) inferInto(ctx context.Context, w http.ResponseWriter, r *http.Request, lines *lineWriter) error {
+func (s *server) inferInto(ctx context.Context, r *http.Request, lines *lineWriter) error {
 	task, err := s.find(ctx, OfTask{User: r.PathValue("user"), Name: r.PathValue("name")})
 	if err != nil {
 		return err
 	}
 	var in api.NewInfer
-	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	body := json.NewDecoder(r.Body)
 	body.DisallowUnknownFields()
 	if err := body.Decode(&in); err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return err
-		}
 		return refuse(http.StatusUnprocessableEntity, "", "The request is not of the right form: %s.", err)
 	}
 	if len(in.Uploads) == 0 {
@@ -90,7 +87,7 @@ func (s *server) inferInto(ctx context.Context, w http.ResponseWriter, r *http.R
 			return err
 		}
 		request.ModelFolder = m.folder
-		result, err := s.Answer.Answer(ctx, request)
+		result, err := s.answer(ctx, request, lines)
 		if err != nil {
 			// The search may have dropped this model for a better one in between.
 			if _, gone := os.Stat(m.folder); gone != nil && try == 0 {
@@ -99,6 +96,33 @@ func (s *server) inferInto(ctx context.Context, w http.ResponseWriter, r *http.R
 			return err
 		}
 		return s.sendAnswers(result, m, lines)
+	}
+}
+
+// answer has the model answer. While that takes long (a model that has to be
+// loaded first) the client gets empty lines.
+func (s *server) answer(ctx context.Context, request answer.Request, lines *lineWriter) (answer.Result, error) {
+	type outcome struct {
+		result answer.Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := s.Answer.Answer(ctx, request)
+		done <- outcome{result, err}
+	}()
+	ticker := time.NewTicker(stillHere)
+	defer ticker.Stop()
+	for {
+		select {
+		case o := <-done:
+			return o.result, o.err
+		case <-ticker.C:
+			// A client that is gone ends ctx, and with it the question.
+			if err := lines.begin(); err == nil {
+				lines.blank()
+			}
+		}
 	}
 }
 
@@ -231,7 +255,7 @@ func (x *rows) modelOf(r *store.Reader, number int) (model, error) {
 type answerLine struct {
 	Source        string         `json:"source"`
 	Row           int64          `json:"row"`
-	Values        [][2]string    `json:"values"`
+	Values        cellsOfRow     `json:"values"`
 	Answer        map[string]any `json:"answer"`
 	Sure          *float64       `json:"sure"`
 	Probabilities map[string]any `json:"probabilities"`
@@ -244,12 +268,40 @@ type answerLine struct {
 	} `json:"refused"`
 }
 
+// cellsOfRow are a row's own columns in their order: the trainer writes them as
+// an object, whose order counts, or as a list of pairs.
+type cellsOfRow []api.Cell
+
+// UnmarshalJSON keeps the order that a map would lose.
+func (c *cellsOfRow) UnmarshalJSON(text []byte) error {
+	var pairs [][2]string
+	if json.Unmarshal(text, &pairs) == nil {
+		for _, pair := range pairs {
+			*c = append(*c, api.Cell{Column: pair[0], Text: pair[1]})
+		}
+		return nil
+	}
+	tokens := json.NewDecoder(bytes.NewReader(text))
+	if start, err := tokens.Token(); err != nil || start != json.Delim('{') {
+		return fmt.Errorf("a row's columns are neither an object nor pairs")
+	}
+	for tokens.More() {
+		column, err := tokens.Token()
+		if err != nil {
+			return err
+		}
+		var value string
+		if err := tokens.Decode(&value); err != nil {
+			return err
+		}
+		*c = append(*c, api.Cell{Column: column.(string), Text: value})
+	}
+	return nil
+}
+
 // view is the line as clients get it.
 func (l answerLine) view() *api.Answer {
-	v := &api.Answer{Source: l.Source, Row: l.Row, Answer: l.Answer, Sure: l.Sure}
-	for _, pair := range l.Values {
-		v.Values = append(v.Values, api.Cell{Column: pair[0], Text: pair[1]})
-	}
+	v := &api.Answer{Source: l.Source, Row: l.Row, Values: l.Values, Answer: l.Answer, Sure: l.Sure}
 	for label, p := range l.Probabilities {
 		if f, ok := p.(float64); ok {
 			if v.Probabilities == nil {

@@ -2,6 +2,7 @@ package http
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 const answered = `{"source":"new.csv","row":0,"values":[["b","2"],["a","1"]],"answer":{"digit":"7"},"sure":0.99,"probabilities":{"7":0.99,"1":0.01}}
 {"source":"new.csv","row":1,"refused":{"column":"a","value":3.5,"reason":"is no whole number","remedy":"round it"}}
 
-{"source":"new.csv","row":2,"answer":{"digit":"5"},"sure":0.4}
+{"source":"new.csv","row":2,"values":{"z":"1","b":"2","a":""},"answer":{"digit":"5"},"sure":0.4}
 `
 
 func (w *world) upload(of *person, name string) api.Upload {
@@ -38,7 +39,8 @@ func TestInfer(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if len(got) != 3 || got[0].Values[0] != (api.Cell{Column: "b", Text: "2"}) || got[0].Answer["digit"] != "7" || got[0].Probabilities["1"] != 0.01 ||
-		got[1].Refused == nil || got[1].Refused.Value != "3.5" || got[1].Refused.Row != 1 || *got[2].Sure != 0.4 {
+		got[1].Refused == nil || got[1].Refused.Value != "3.5" || got[1].Refused.Row != 1 || *got[2].Sure != 0.4 ||
+		!slices.Equal(got[2].Values, []api.Cell{{Column: "z", Text: "1"}, {Column: "b", Text: "2"}, {Column: "a"}}) {
 		t.Errorf("answers %+v", got)
 	}
 	asked := w.answers.asked[0]

@@ -27,8 +27,7 @@ const (
 func (s *server) once(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get(api.IdempotencyKey)
-		chunk := r.Method == http.MethodPatch && strings.HasPrefix(r.URL.Path, prefix+"/uploads/")
-		if key == "" || r.Method == http.MethodGet || r.Method == http.MethodHead || chunk || strings.HasSuffix(r.URL.Path, "/infer") {
+		if key == "" || r.Method == http.MethodGet || r.Method == http.MethodHead || isChunk(r) || strings.HasSuffix(r.URL.Path, "/infer") {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -42,7 +41,7 @@ func (s *server) onceWith(w http.ResponseWriter, r *http.Request, key string, ne
 	if len(key) > maxKey {
 		return refuse(http.StatusBadRequest, "", "An idempotency key has at most %d characters.", maxKey)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(r.Body) // in memory: the gate has read it
 	if err != nil {
 		return err
 	}

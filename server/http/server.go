@@ -108,11 +108,12 @@ type Deps struct {
 // server holds what the handlers share.
 type server struct {
 	Deps
-	mux      *http.ServeMux
-	api      huma.API
-	document []byte // the OpenAPI document
-	flights  flights
-	metrics  metrics
+	mux        *http.ServeMux
+	api        huma.API
+	document   []byte // the OpenAPI document
+	flights    flights
+	metrics    metrics
+	bodyWithin time.Duration // for a client to send a request in JSON
 	// Of streams; tests shorten them.
 	pingEvery, deadAfter, settle time.Duration
 	batch                        int
@@ -136,7 +137,7 @@ func newServer(d Deps) *server {
 		d.Metrics = prometheus.NewRegistry()
 	}
 	s := &server{
-		Deps: d, mux: http.NewServeMux(),
+		Deps: d, mux: http.NewServeMux(), bodyWithin: 30 * time.Second,
 		pingEvery: 20 * time.Second, deadAfter: 60 * time.Second, settle: 100 * time.Millisecond, batch: 500,
 	}
 	s.metrics = newMetrics(d.Metrics)
@@ -199,6 +200,9 @@ func handle[I, O any](s *server, method, path, id, summary string, f func(ctx co
 	op := huma.Operation{
 		OperationID: id, Method: method, Path: prefix + path, Summary: summary, DefaultStatus: status,
 		MaxBodyBytes: maxBody, Responses: s.problems(),
+		// The gate has read the body within its time. A deadline of huma's would outlast
+		// the reading, and end the context of every handler that takes longer.
+		BodyReadTimeout: -1,
 	}
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := f(ctx, in)
