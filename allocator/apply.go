@@ -290,7 +290,7 @@ func (a *Allocator) changeArms(s *search, e *ArmsChanged) error {
 	}
 	for _, m := range e.Added {
 		next := a.newArm(m)
-		next.invited = true
+		next.invited = s.runs > 0
 		if k := s.find(m.ID); k >= 0 {
 			if s.arms[k].Version == m.Version { // back again: what was tried stays tried
 				next = s.arms[k]

@@ -83,15 +83,32 @@ func (s *search) keptForAnother(a *Allocator, k, c int) bool {
 	return false
 }
 
-// cheapestCost is the lowest expected log charge among the eligible arms.
+// cheapestCost is the lowest expected log charge among the untried arms, on class c or any other known class.
 func (s *search) cheapestCost(a *Allocator, c int) float64 {
 	low := math.Inf(1)
 	for k := range s.arms {
-		if s.eligible(k, c) {
-			low = min(low, s.logCost(a, k, c))
+		arm := &s.arms[k]
+		if arm.state != Untried || arm.removed {
+			continue
+		}
+		can := arm.allowed &^ arm.infeasible & (a.known() | 1<<c)
+		for o := range a.classes {
+			if can&(1<<o) != 0 {
+				low = min(low, s.logCost(a, k, o))
+			}
 		}
 	}
 	return low
+}
+
+// opensOn tells whether some arm on class c is cheap enough for an opening.
+func (s *search) opensOn(a *Allocator, c int, cheapest float64) bool {
+	for k := range s.arms {
+		if s.considered(a, k, c, 1, cheapest) {
+			return true
+		}
+	}
+	return false
 }
 
 // considered tells whether arm k takes part in the choice on class c.
@@ -123,6 +140,9 @@ func (s *search) choose(a *Allocator, c int) {
 	cheapest := 0.0
 	if p.stage == 1 {
 		cheapest = s.cheapestCost(a, c)
+		if !s.opensOn(a, c, cheapest) {
+			p.stage = 0 // the first model is for another class; this one is given by score
+		}
 	}
 	for k := range s.arms {
 		if !s.considered(a, k, c, p.stage, cheapest) {

@@ -24,7 +24,7 @@ type Reason struct {
 	Seconds   float64 `json:"seconds"`
 	SecondsSD float64 `json:"seconds_sd"`
 	// Score is what the policy maximised over the search's candidates: expected gain in quality per unit of charge
-	// (default, mm-ei), or the upper confidence bound on the prior's scale (hybrid, greedy, roundrobin, fcfs).
+	// (default, mm-ei; before a search's first result in units of the scale), or the upper confidence bound on the prior's scale (hybrid, greedy, roundrobin, fcfs).
 	Score    float64       `json:"score"`
 	Best     float64       `json:"best"` // best quality so far; -1 if none
 	RunnerUp *RunnerUp     `json:"runner_up,omitempty"`

@@ -311,6 +311,43 @@ func TestClassesAndPatience(t *testing.T) {
 	}
 }
 
+// A new search with light candidates on CPUs must not take a GPU out of turn for its first model.
+func TestOpeningsLeaveTheGPUAlone(t *testing.T) {
+	arms := []Arm{
+		{ID: "dummy", Family: "dummy", Baseline: true, Classes: []string{"cpu1"}, Estimate: map[string]float64{"cpu1": 0.01}},
+		{ID: "knn", Family: "knn", Classes: []string{"cpu1"}, Estimate: map[string]float64{"cpu1": 0.02}},
+		{ID: "net", Family: "net", Classes: []string{"h200"}, Estimate: map[string]float64{"h200": 60}},
+	}
+	a := fresh(t, Options{})
+	must(t, a, PoolChanged{map[string]int{"cpu1": 1, "h200": 1}}, SearchAdded{Search: "s", Arms: arms})
+	if d, _ := a.Next("cpu1"); d.Candidate != "dummy" || !strings.HasPrefix(d.Reason.Turn, "opening") {
+		t.Errorf("cpu1: %s, %s", d.Candidate, d.Reason.Turn)
+	}
+	if d, ok := a.Next("h200"); !ok || strings.HasPrefix(d.Reason.Turn, "opening") {
+		t.Errorf("h200: %v, %s", ok, d.Reason.Turn)
+	}
+}
+
+func TestQueue(t *testing.T) {
+	for _, policy := range Policies() {
+		a := fresh(t, Options{Policy: policy})
+		for _, s := range []SearchID{"a", "b", "c", "d"} {
+			must(t, a, SearchAdded{Search: s, Arms: catalogue(9)})
+		}
+		for range 8 {
+			step(t, a, "cpu1")
+		}
+		must(t, a, SearchPaused{"b"})
+		q := a.Queue("cpu1")
+		d, _ := a.Next("cpu1")
+		sorted := slices.Clone(q)
+		slices.Sort(sorted)
+		if q[0] != d.Search || !slices.Equal(sorted, []SearchID{"a", "c", "d"}) {
+			t.Errorf("%s: queue %v, next %s", policy, q, d.Search)
+		}
+	}
+}
+
 // Several devices must not pile onto candidates that say the same about each other.
 func TestFlightsAreConditionedOn(t *testing.T) {
 	var arms []Arm
@@ -544,6 +581,27 @@ func TestPropertyNobodyStarves(t *testing.T) {
 					r.Fatalf("%s has waited %d decisions among %d searches", s.id, waited, n)
 				}
 			}
+		}
+	})
+}
+
+func FuzzRestore(f *testing.F) {
+	a := fresh(f, Options{})
+	must(f, a, SearchAdded{Search: "s", Arms: catalogue(2)}, TrialStarted{"s", "dummy", "cpu1"})
+	b, err := a.Snapshot()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte(`{"format":1,"searches":[{"id":"s"}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := Restore(b)
+		if err != nil {
+			return
+		}
+		a.Next("cpu1")
+		if _, err := a.Snapshot(); err != nil {
+			t.Fatal(err)
 		}
 	})
 }

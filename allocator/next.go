@@ -2,6 +2,7 @@ package allocator
 
 import (
 	"math"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -74,6 +75,36 @@ func (a *Allocator) byRate(c int) pick {
 	}
 	p := &s.places[c]
 	return pick{search: s, arm: p.arm, second: p.second, score: p.logScore, secondScore: p.secondScore, turn: turn}
+}
+
+// Queue lists the searches that are runnable on a class in the order in which they would be served if nothing else
+// happened: by score (default, mm-ei), else the next one and then by id.
+func (a *Allocator) Queue(class string) []SearchID {
+	c := a.classIndex(class)
+	if c < 0 {
+		return nil
+	}
+	rs := a.runnable(c)
+	if len(rs) == 0 {
+		return nil
+	}
+	first, _ := a.pick(c)
+	mean := a.mean()
+	byRate := a.opts.Policy == PolicyDefault || a.opts.Policy == PolicyMMEI
+	sort.SliceStable(rs, func(i, j int) bool {
+		switch {
+		case rs[i] == first.search || rs[j] == first.search:
+			return rs[i] == first.search && rs[j] != first.search
+		case byRate:
+			return a.key(rs[i], &rs[i].places[c], mean) > a.key(rs[j], &rs[j].places[c], mean)
+		}
+		return false
+	})
+	ids := make([]SearchID, len(rs))
+	for i, s := range rs {
+		ids[i] = s.id
+	}
+	return ids
 }
 
 // share is the search's load over the mean of the active ones; 1 while nobody has any.
