@@ -114,7 +114,7 @@ func (c *Cells) Execute(ctx context.Context, r jupyter.ExecuteRequest) (jupyter.
 // all runs the statements.
 func (c *cell) all(ctx context.Context) error {
 	if lang.HostCell(c.request.Code) {
-		return fail("NotServed", "This kernel runs only its own statements, no cells that begin with %%.", "Use a Python notebook for it.")
+		return fail(notServedError, "This kernel runs only its own statements, no cells that begin with %%.", "Use a Python notebook for it.").failure()
 	}
 	parsed, err := lang.Parse(c.request.Code)
 	if err != nil {

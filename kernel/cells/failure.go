@@ -86,8 +86,14 @@ func grammar(code string, err error) error {
 func (c *cell) failure(ctx context.Context, s lang.Statement, err error) error {
 	p := c.explain(ctx, err)
 	if p.span != nil {
-		e := &lang.Error{Span: *p.span, Message: p.sentence, Hint: p.hint, Statement: s.Span()}
+		e := &lang.Error{Span: *p.span, Message: "here", Statement: s.Span()}
 		shown := strings.Split(e.Show(c.request.Code), "\n")
+		// Only the lines with the caret: a sentence of ours may begin with a task's
+		// name, which gets no capital.
+		shown[len(shown)-1] = p.Error()
+		if strings.Contains(strings.TrimSpace(c.request.Code), "\n") {
+			shown[len(shown)-1] = fmt.Sprintf("Line %d, column %d: %s", p.span.Line, p.span.Column, p.Error())
+		}
 		return &jupyter.Failure{Name: p.name, Value: p.Error(), Traceback: shown}
 	}
 	f := p.failure()

@@ -89,6 +89,7 @@ func (c *cell) infer(ctx context.Context, s *lang.Infer) error {
 		if err := file.finish(); err != nil {
 			return err
 		}
+		preview.Columns = len(file.columns) > 0
 	}
 	preview.Inferred = inferred
 	d.set(show.Inferred(preview))

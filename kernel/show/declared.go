@@ -85,7 +85,7 @@ func catalogWords(c api.CatalogCount, deep *api.DeepNote) string {
 	case c.Light == 0 && there > 0:
 		return all + ", all deep (a GPU helps)"
 	case there == 0:
-		return "no candidates for this program yet"
+		return "candidates: chosen when there are examples"
 	}
 	return fmt.Sprintf("%s: %s light (seconds on a CPU), %s deep (a GPU helps)", all, count(c.Light), count(there))
 }

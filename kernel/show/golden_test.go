@@ -109,7 +109,7 @@ func goldens() map[string]Output {
 		"models-none":           Models("digits", beginning()),
 		"tasks":                 Tasks("alice", tasks),
 		"tasks-none":            Tasks("alice", nil),
-		"infer":                 Inferred(Preview{Name: "digits", Sources: []string{`"new.npz"`}, Into: "answers.csv", Metric: "accuracy", Answers: answers, Inferred: in}),
+		"infer":                 Inferred(Preview{Name: "digits", Sources: []string{`"new.npz"`}, Into: "answers.csv", Columns: true, Metric: "accuracy", Answers: answers, Inferred: in}),
 		"infer-numbers-refused": Inferred(Preview{Name: "diabetes", Sources: []string{`"new.csv"`}, Metric: "r2", Answers: offAnswers, Refused: offAnswers[1:2], Inferred: off}),
 		"infer-waiting":         WaitingForModel("digits", beginning()),
 		"waiting":               Waiting("digits", "quality >= 0.97 or final or 10m", running),

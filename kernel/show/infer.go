@@ -17,6 +17,7 @@ type Preview struct {
 	Name     string       // the task as the person writes it
 	Sources  []string     // as the person wrote them
 	Into     string       // file the answers went to, or ""
+	Columns  bool         // the rows have columns of their own, which are in that file too
 	Metric   string       // of the task
 	Answers  []api.Answer // the first ones, refusals included
 	Refused  []api.Answer // the first refusals
@@ -44,7 +45,7 @@ func Inferred(v Preview) Output {
 	}
 	last := unsureWords(in, v.Into != "")
 	if v.Into != "" {
-		last = strings.TrimSpace(last + " Order and all your columns are kept.")
+		last = strings.TrimSpace(last + " " + keptOrder(v))
 	}
 	if last != "" {
 		p.say("%s", last)
@@ -53,6 +54,14 @@ func Inferred(v Preview) Output {
 		p.then("infer %s %s into \"answers.csv\"", v.Name, strings.Join(v.Sources, ", "))
 	}
 	return p.output()
+}
+
+// keptOrder says what of the person's own stands in the file.
+func keptOrder(v Preview) string {
+	if v.Columns {
+		return "Order and all your columns are kept."
+	}
+	return "The order is kept."
 }
 
 // modelWords says who answered, and how good it is.

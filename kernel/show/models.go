@@ -85,7 +85,7 @@ func modelsVerdict(name string, v api.View) string {
 	if !real(v.Best) {
 		return join(name, "no real model yet", triedWords(v.Task))
 	}
-	return join(name, v.Best.Label+" is first: "+bestWords(v.Task), triedWords(v.Task))
+	return join(name, v.Best.Label+": "+bestWords(v.Task), triedWords(v.Task))
 }
 
 func modelRow(t *table, v api.View, r api.Row, mark, note string) {
