@@ -87,12 +87,13 @@ func (a *Allocator) classIndex(name string) int {
 // see is classIndex for a class that an event names.
 func (a *Allocator) see(names ...string) error {
 	for _, n := range names {
-		c := a.classIndex(n)
-		if c < 0 {
+		if a.classIndex(n) < 0 {
 			return fmt.Errorf("device class %q would be the %dth; an allocator can tell %d apart", n, maxClasses+1, maxClasses)
 		}
-		if a.seen&(1<<c) == 0 {
-			a.seen |= 1 << c
+	}
+	for _, n := range names {
+		if bit := uint64(1) << a.classIndex(n); a.seen&bit == 0 {
+			a.seen |= bit
 			a.stale = true
 		}
 	}

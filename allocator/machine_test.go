@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 func must(t testing.TB, a *Allocator, events ...Event) {
@@ -124,7 +122,7 @@ func TestEveryCandidateOnceUnderEveryPolicy(t *testing.T) {
 
 func TestImpossibleEventsChangeNothing(t *testing.T) {
 	a := fresh(t, Options{})
-	must(t, a, SearchAdded{Search: "s", Arms: catalogue(5)}, TrialStarted{"s", "c001", "cpu1"})
+	must(t, a, SearchAdded{Search: "s", Arms: append(catalogue(5), Arm{ID: "bound", Classes: []string{"cpu1"}})}, TrialStarted{"s", "c001", "cpu1"})
 	before, err := a.Snapshot()
 	if err != nil {
 		t.Fatal(err)
@@ -145,6 +143,7 @@ func TestImpossibleEventsChangeNothing(t *testing.T) {
 		"bad prior":         SearchAdded{Search: "t", Prior: &Prior{}},
 		"bad inheritance":   SearchAdded{Search: "t", Inherited: []Observation{{Candidate: "a", Quality: nan}}},
 		"starts twice":      TrialStarted{"s", "c001", "cpu1"},
+		"class not allowed": TrialStarted{"s", "bound", "h200"},
 		"unknown candidate": TrialStarted{"s", "x", "cpu1"},
 		"not running":       TrialEnded{Search: "s", Candidate: "c002", Outcome: OK, Quality: 0.5},
 		"other class":       TrialEnded{Search: "s", Candidate: "c001", Class: "h200", Outcome: OK, Quality: 0.5},
@@ -390,199 +389,6 @@ func TestInheritedObservations(t *testing.T) {
 	if v, _ := a.View("v2"); v.Best != 0.985 || v.BestCandidate != "c003" || v.Candidates[3].State != Untried {
 		t.Errorf("rescored: %+v", v)
 	}
-}
-
-// scenario is a random service: searches of several sizes and weights, devices, failures.
-type scenario struct {
-	options  Options
-	searches []SearchAdded
-	devices  int
-	seed     uint64
-}
-
-func drawScenario(t *rapid.T) scenario {
-	s := scenario{
-		options: Options{Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"), Settle: SettleOptions{Off: rapid.Bool().Draw(t, "settle off")}},
-		devices: rapid.IntRange(1, 4).Draw(t, "devices"), seed: rapid.Uint64Range(0, 1000).Draw(t, "seed"),
-	}
-	for i := range rapid.IntRange(1, 6).Draw(t, "searches") {
-		s.searches = append(s.searches, SearchAdded{
-			Search: SearchID(fmt.Sprint("s", i)), Owners: float64(rapid.IntRange(1, 3).Draw(t, "owners")),
-			Arms: catalogue(rapid.IntRange(0, 12).Draw(t, "arms")), Examples: rapid.SampledFrom([]int{0, 100, 5000}).Draw(t, "examples"),
-		})
-	}
-	return s
-}
-
-// play runs a scenario until nothing is left and returns the decisions; hook sees the allocator before each.
-func (s scenario) play(t testing.TB, scale float64, hook func(*Allocator) *Allocator) []string {
-	a := fresh(t, s.options)
-	for _, e := range s.searches {
-		e.Arms = slices.Clone(e.Arms)
-		for i := range e.Arms {
-			e.Arms[i].Estimate = map[string]float64{"cpu1": e.Arms[i].Estimate["cpu1"] * scale}
-		}
-		must(t, a, e)
-	}
-	var flying []Decision
-	var log []string
-	for n := uint64(0); ; n++ {
-		if hook != nil {
-			a = hook(a)
-		}
-		d, ok := Decision{}, false
-		if len(flying) < s.devices {
-			d, ok = a.Next("cpu1")
-		}
-		if ok {
-			log = append(log, fmt.Sprint(d.Search, " ", d.Candidate))
-			must(t, a, TrialStarted{d.Search, d.Candidate, "cpu1"})
-			flying = append(flying, d)
-			continue
-		}
-		if len(flying) == 0 {
-			return log
-		}
-		h := splitMix(s.seed + n)
-		i := int(h % uint64(len(flying)))
-		e := flying[i]
-		flying = slices.Delete(flying, i, i+1)
-		q, sec := truth(e.Search, e.Candidate)
-		sec *= scale
-		switch h >> 32 % 12 {
-		case 0:
-			must(t, a, TrialLost{Search: e.Search, Candidate: e.Candidate, Charge: sec})
-		case 1:
-			must(t, a, TrialEnded{Search: e.Search, Candidate: e.Candidate, Outcome: Failed, Charge: sec})
-		case 2:
-			must(t, a, TrialEnded{Search: e.Search, Candidate: e.Candidate, Outcome: Infeasible, Charge: sec})
-		case 3:
-			must(t, a, TrialEnded{Search: e.Search, Candidate: e.Candidate, Outcome: Censored, Quality: q, Seconds: sec, Charge: sec})
-		default:
-			must(t, a, TrialEnded{Search: e.Search, Candidate: e.Candidate, Outcome: OK, Quality: q, Seconds: sec, Charge: sec})
-		}
-	}
-}
-
-func TestPropertyOrderOfListsChangesNothing(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		s := drawScenario(r)
-		if s.options.Policy == PolicyFCFS {
-			r.Skip("first come, first served is about the order")
-		}
-		want := s.play(t, 1, nil)
-		other := s
-		other.searches = rapid.Permutation(s.searches).Draw(r, "order")
-		for i := range other.searches {
-			other.searches[i].Arms = rapid.Permutation(other.searches[i].Arms).Draw(r, "arms")
-		}
-		if got := other.play(t, 1, nil); !slices.Equal(got, want) {
-			r.Fatalf("%v\nand in another order\n%v", want, got)
-		}
-	})
-}
-
-func TestPropertyUnitOfCostChangesNothing(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		s := drawScenario(r)
-		want := s.play(t, 1, nil)
-		if got := s.play(t, 60, nil); !slices.Equal(got, want) {
-			r.Fatalf("in seconds %v\nin minutes %v", want, got)
-		}
-	})
-}
-
-func TestPropertySnapshotKeepsDecisions(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		s := drawScenario(r)
-		every := rapid.IntRange(1, 9).Draw(r, "every")
-		want := s.play(t, 1, nil)
-		n := 0
-		got := s.play(t, 1, func(a *Allocator) *Allocator {
-			if n++; n%every != 0 {
-				return a
-			}
-			before, _ := a.Next("cpu1")
-			b, err := a.Snapshot()
-			if err != nil {
-				r.Fatal(err)
-			}
-			restored, err := Restore(b)
-			if err != nil {
-				r.Fatal(err)
-			}
-			after, _ := restored.Next("cpu1")
-			if !reflect.DeepEqual(before, after) {
-				r.Fatalf("%+v\nrestored\n%+v", before, after)
-			}
-			again, err := restored.Snapshot()
-			if err != nil || string(again) != string(b) {
-				r.Fatalf("the snapshot of a restored allocator differs (%v)\n%s\n%s", err, b, again)
-			}
-			return restored
-		})
-		if !slices.Equal(got, want) {
-			r.Fatalf("%v\nrestored every %d\n%v", want, every, got)
-		}
-	})
-}
-
-// The lazy heap must find what a scan finds, and Next must change nothing.
-func TestPropertyHeapEqualsScan(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		s := drawScenario(r)
-		s.options.Policy = PolicyDefault
-		s.play(t, 1, func(a *Allocator) *Allocator {
-			c := a.classIndex("cpu1")
-			var best *search
-			for _, s := range a.runnable(c) {
-				if best == nil || a.key(s, &s.places[c], a.mean()) > a.key(best, &best.places[c], a.mean()) {
-					best = s
-				}
-				if p := &s.places[c]; p.key < a.key(s, p, a.mean()) {
-					r.Fatalf("the key of %s is no upper bound", s.id)
-				}
-			}
-			if best == nil {
-				return a
-			}
-			before, _ := a.Snapshot()
-			if got := a.classes[c].rank.top(a); got != best {
-				r.Fatalf("the heap gives %s, a scan %s", got.id, best.id)
-			}
-			one, _ := a.Next("cpu1")
-			two, _ := a.Next("cpu1")
-			if after, _ := a.Snapshot(); string(after) != string(before) || !reflect.DeepEqual(one, two) {
-				r.Fatal("Next changed the state")
-			}
-			return a
-		})
-	})
-}
-
-// A runnable search is served at the latest after (Wait+1)·N + 1 decisions of the class, N the most that were runnable.
-func TestPropertyNobodyStarves(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		n := rapid.IntRange(2, 12).Draw(r, "searches")
-		wait := rapid.IntRange(1, 4).Draw(r, "wait")
-		a := fresh(t, Options{Wait: wait, Settle: SettleOptions{Off: true}})
-		for i := range n {
-			must(t, a, SearchAdded{Search: SearchID(fmt.Sprint("s", i)), Arms: catalogue(40), Owners: math.Pow(10, float64(rapid.IntRange(-3, 3).Draw(r, "weight")))})
-		}
-		last := map[SearchID]int{}
-		for d := 1; d <= 300; d++ {
-			x, ok := step(t, a, "cpu1")
-			if !ok {
-				return
-			}
-			last[x.Search] = d
-			for _, s := range a.runnable(a.classIndex("cpu1")) {
-				if waited := d - last[s.id]; waited > (wait+1)*n+1 {
-					r.Fatalf("%s has waited %d decisions among %d searches", s.id, waited, n)
-				}
-			}
-		}
-	})
 }
 
 func FuzzRestore(f *testing.F) {

@@ -93,8 +93,8 @@ const (
 	censoredSeconds  = 0.25
 )
 
-// linearNoise is what such a variance is on the linear scale: at the slope of 0.25 of the middle of the logit.
-func (s *search) addedNoise(v float64) float64 {
+// onScale is what such a variance is on the search's scale: on the linear one at the slope 1/4 of the logit's middle.
+func (s *search) onScale(v float64) float64 {
 	if s.scale.linear {
 		return v / 16
 	}
@@ -189,7 +189,7 @@ func (s *search) learn(a *Allocator, n *note) {
 		return
 	}
 	if n.Quality != nil {
-		z := s.quality.observe(k, -1, s.scale.to(*n.Quality), s.prior.Quality.Noise+n.QNoise)
+		z := s.quality.observe(k, -1, s.scale.to(*n.Quality), s.prior.Quality.Noise+s.onScale(n.QNoise))
 		if n.Own {
 			s.runs++
 			s.strange += z * z
