@@ -24,37 +24,42 @@ type cell struct {
 	result *string // text/plain of the result, for the history
 }
 
-// Stream implements Sink.
+// Stream implements Sink. A long text goes out in pieces: a single message of many megabytes would block whatever is behind it.
 func (c *cell) Stream(name, text string) {
-	if text == "" {
-		return
+	for text != "" {
+		n, flushed := c.write(name, text)
+		text = text[n:]
+		if flushed {
+			c.k.iopub.awaitRoom(c.ctx)
+		}
 	}
+}
+
+// write gathers the beginning of text, n bytes, and sends what is gathered if that is enough for a message.
+func (c *cell) write(name, text string) (n int, flushed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended || c.silent {
-		return
+		return len(text), false
 	}
 	if c.name != name {
 		c.flush()
 		c.name = name
 	}
-	// A long text goes out in pieces: a single message of many megabytes would block whatever is behind it.
-	for text != "" {
-		n := runeCut(text, max(c.k.limits.text-c.text.Len(), 4))
-		c.text.WriteString(text[:n])
-		text = text[n:]
-		if c.text.Len() >= c.k.limits.text-4 {
-			c.flush()
-			c.name = name
-		}
+	n = runeCut(text, max(c.k.limits.text-c.text.Len(), 4))
+	c.text.WriteString(text[:n])
+	if c.text.Len() >= c.k.limits.text-4 {
+		c.flush()
+		return n, true
 	}
-	if c.text.Len() > 0 && c.timer == nil {
+	if c.timer == nil {
 		c.timer = time.AfterFunc(c.k.limits.stream, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.flush()
 		})
 	}
+	return n, false
 }
 
 // runeCut is the largest n up to most at which s can be cut without splitting a character.

@@ -3,6 +3,7 @@ package jupyter
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/easeml/easeml/kernel/jupyter/jupytertest"
@@ -148,15 +149,23 @@ func TestShutdownWhileRunning(t *testing.T) {
 	c := start(t, h)
 	cell := c.Execute("print a\nforever")
 	<-h.hold
+	c.Take(jupytertest.IOPub, "the text", func(m jupytertest.Message) bool { return m.Kind == "stream" })
 	id := c.Send(jupytertest.Control, "shutdown_request", map[string]bool{"restart": false})
 	if m := c.Reply(jupytertest.Control, id); m.Text("restart") != "false" {
 		t.Errorf("%v", m)
 	}
-	if r := c.Wait(cell); r.Status() != "error" || r.Stdout() != "a\n" {
-		t.Errorf("%v %v", r.Reply, r.Outputs)
+	if m := c.Reply(jupytertest.Shell, cell); m.Text("status") != "error" {
+		t.Errorf("%v", m)
 	}
-	if out := c.Outputs(id); len(out) != 1 || out[0].Kind != "shutdown_reply" {
-		t.Errorf("%v", out)
+	var order []string
+	for len(order) == 0 || order[len(order)-1] != "shutdown idle" {
+		m := c.Next(jupytertest.IOPub)
+		whose := map[string]string{cell: "cell", id: "shutdown"}[m.ParentID]
+		order = append(order, whose+" "+map[bool]string{true: m.Text("execution_state"), false: m.Kind}[m.Kind == "status"])
+	}
+	want := " starting, cell busy, cell execute_input, shutdown busy, cell error, cell idle, shutdown shutdown_reply, shutdown idle"
+	if got := strings.Join(order, ", "); got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 	c.Ended()
 }

@@ -32,10 +32,11 @@ type Bundle struct {
 // Text is the Bundle of a plain text.
 func Text(s string) Bundle { return Bundle{Data: map[string]any{"text/plain": s}} }
 
-// Sink is where the outputs of one cell go. Its methods may be called from several goroutines and never block on a slow reader. Once
-// Execute has returned only Update still does something; the other methods are ignored. The Sink of a silent request swallows everything.
+// Sink is where the outputs of one cell go. Its methods may be called from several goroutines. Once Execute has returned only Update still
+// does something; the other methods are ignored. The Sink of a silent request swallows everything.
 type Sink interface {
-	// Stream writes text; name is "stdout" or "stderr". What is written in quick succession travels as one message.
+	// Stream writes text; name is "stdout" or "stderr". What is written in quick succession travels as one message. Of all methods only this
+	// one waits, when the readers are many megabytes behind.
 	Stream(name, text string)
 	// Display shows b. A displayID that isn't empty is what Update refers to later.
 	Display(b Bundle, displayID string)

@@ -3,6 +3,7 @@ package jupyter
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,9 @@ func Serve(ctx context.Context, c Config, h Handler) error {
 	conn, err := readConnection(c.ConnectionFile)
 	if err != nil {
 		return err
+	}
+	if _, err := json.Marshal(c.Info); err != nil {
+		return fmt.Errorf("what the kernel says about itself has no JSON form: %w", err)
 	}
 	k := newKernel(c, conn, h)
 	if err := k.bind(conn); err != nil {

@@ -6,6 +6,7 @@ import "time"
 type limits struct {
 	handshake time.Duration // from accept to the end of the ZMTP handshake
 	write     time.Duration // for a write to make any progress; then the reader counts as gone
+	patience  time.Duration // for a reader that is behind to read at all, while the text of a cell waits for it
 	drain     time.Duration // at the end, for what is queued to reach the readers
 	stop      time.Duration // at the end, for the running cell to return; with drain it stays below the 2.5 s Jupyter waits
 	stream    time.Duration // how long written text waits for more
@@ -30,6 +31,7 @@ func defaultLimits() *limits {
 	return &limits{
 		handshake: 5 * time.Second,
 		write:     30 * time.Second,
+		patience:  time.Second,
 		drain:     time.Second,
 		stop:      time.Second,
 		stream:    50 * time.Millisecond,

@@ -1,6 +1,10 @@
 package jupyter
 
-import "sync"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 // packet is something that waits to be written to a peer.
 type packet interface {
@@ -47,6 +51,8 @@ type outbox struct {
 	base     int       // number of the packet items[0]
 	keys     map[string]int
 	bytes    int
+	taken    int  // packets taken out so far
+	stuck    bool // somebody has waited for room in vain and nothing was taken since
 	finished bool
 }
 
@@ -79,7 +85,7 @@ func (o *outbox) push(p packet) bool {
 	}
 	o.items = append(o.items, p)
 	o.bytes += p.size()
-	o.change.Signal()
+	o.change.Broadcast()
 	return o.bytes <= o.limit
 }
 
@@ -100,6 +106,9 @@ func (o *outbox) pop() (packet, bool) {
 		if k := p.key(); k != "" && o.keys[k] == n {
 			delete(o.keys, k)
 		}
+		o.taken++
+		o.stuck = false
+		o.change.Broadcast()
 		return p, true
 	}
 	o.items = nil
@@ -114,6 +123,41 @@ func (o *outbox) wait() bool {
 		o.change.Wait()
 	}
 	return len(o.items) > 0
+}
+
+// crowded says whether who can wait should, before adding more.
+func (o *outbox) crowded() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.crowdedLocked()
+}
+
+func (o *outbox) crowdedLocked() bool { return o.bytes > o.limit/2 && !o.finished && !o.stuck }
+
+// awaitRoom blocks until the outbox isn't crowded. It gives up, and lets nobody else wait, when nothing is taken out for as long as patience.
+func (o *outbox) awaitRoom(ctx context.Context, patience time.Duration) {
+	wake := func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.change.Broadcast()
+	}
+	defer context.AfterFunc(ctx, wake)()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	since, seen := time.Now(), o.taken
+	for o.crowdedLocked() && ctx.Err() == nil {
+		if o.taken != seen {
+			since, seen = time.Now(), o.taken
+		}
+		left := patience - time.Since(since)
+		if left <= 0 {
+			o.stuck = true
+			return
+		}
+		timer := time.AfterFunc(left, wake)
+		o.change.Wait()
+		timer.Stop()
+	}
 }
 
 // finish says that nothing more comes. What waits can still be taken out, unless drop.

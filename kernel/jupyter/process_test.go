@@ -105,8 +105,8 @@ func python(t *testing.T) string {
 	if _, err := os.Stat(path); err != nil {
 		t.Skip("there is no .venv/bin/python (make setup lays it down)")
 	}
-	if err := exec.Command(path, "-c", "import jupyter_client, jupyter_kernel_test, nbclient").Run(); err != nil {
-		t.Skip(".venv has no jupyter_client, jupyter_kernel_test and nbclient (make setup installs them)")
+	if err := exec.Command(path, "-c", "import jupyter_client, jupyter_kernel_test, jupyter_server, nbclient").Run(); err != nil {
+		t.Skip(".venv has no jupyter_client, jupyter_kernel_test, jupyter_server and nbclient (make setup installs them)")
 	}
 	return path
 }
@@ -151,6 +151,9 @@ func TestPeerSuite(t *testing.T) { script(t, "-m", "unittest", "-v", "peer") }
 
 // Displays that go on while other cells run, as programs that run notebooks see them.
 func TestNBClient(t *testing.T) { script(t, "notebook.py") }
+
+// As JupyterLab meets a kernel: through a Jupyter server.
+func TestPeerServer(t *testing.T) { script(t, "server.py") }
 
 // What the peer suite leaves out.
 func TestPeerClient(t *testing.T) { script(t, "client.py") }

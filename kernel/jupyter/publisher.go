@@ -1,6 +1,7 @@
 package jupyter
 
 import (
+	"context"
 	"strings"
 	"sync"
 
@@ -12,13 +13,13 @@ type publisher struct {
 	// subscribed is called for each new subscription, before anything else reaches the peer by it. Its packets go to that peer only.
 	subscribed func(topic string) []packet
 
-	mu    sync.Mutex
-	peers map[*peer]struct{}
-	max   int // subscriptions of a peer
+	mu     sync.Mutex
+	peers  map[*peer]struct{}
+	limits *limits
 }
 
 func newPublisher(l *limits, subscribed func(topic string) []packet) *publisher {
-	return &publisher{subscribed: subscribed, peers: map[*peer]struct{}{}, max: l.topics}
+	return &publisher{subscribed: subscribed, peers: map[*peer]struct{}{}, limits: l}
 }
 
 func (b *publisher) kind() zmq4.SocketType { return zmq4.XPub }
@@ -48,7 +49,7 @@ func (b *publisher) received(p *peer, frames [][]byte) {
 		delete(p.topics, topic)
 		return
 	}
-	if len(p.topics) >= b.max {
+	if len(p.topics) >= b.limits.topics {
 		p.disconnect("it subscribes to too many topics")
 		return
 	}
@@ -69,5 +70,25 @@ func (b *publisher) publish(topic string, k packet) {
 				break
 			}
 		}
+	}
+}
+
+// awaitRoom blocks while a reader is behind with what was published, but not for one that has stopped reading. Who writes without end is
+// slowed to what the readers can take; all else is published without it.
+func (b *publisher) awaitRoom(ctx context.Context) {
+	for {
+		var behind *outbox
+		b.mu.Lock()
+		for p := range b.peers {
+			if p.out.crowded() {
+				behind = p.out
+				break
+			}
+		}
+		b.mu.Unlock()
+		if behind == nil || ctx.Err() != nil {
+			return
+		}
+		behind.awaitRoom(ctx, b.limits.patience)
 	}
 }

@@ -27,6 +27,7 @@ type socket struct {
 	role   role
 	limits *limits
 	log    *slog.Logger
+	bad    *rarely
 	ln     net.Listener
 
 	mu      sync.Mutex
@@ -54,7 +55,10 @@ func listen(name, network, address string, r role, l *limits, log *slog.Logger) 
 			return nil, err
 		}
 	}
-	s := &socket{role: r, limits: l, log: log.With("socket", name), ln: ln, peers: map[*peer]struct{}{}, closing: make(chan struct{})}
+	log = log.With("socket", name)
+	s := &socket{
+		role: r, limits: l, log: log, bad: &rarely{every: 10 * time.Second, log: log}, ln: ln, peers: map[*peer]struct{}{}, closing: make(chan struct{}),
+	}
 	s.work.Go(s.accept)
 	return s, nil
 }
@@ -93,7 +97,7 @@ func (s *socket) accept() {
 			return
 		}
 		// Out of file descriptors, for instance: others may free some.
-		s.log.Warn("a connection could not be accepted", "error", err)
+		s.bad.warn("a connection could not be accepted", "error", err)
 		select {
 		case <-s.closing:
 			return
@@ -126,7 +130,7 @@ func (s *socket) serve(c net.Conn) {
 	writing.Wait()
 	switch why, _ := p.why.Load().(string); {
 	case why != "":
-		s.log.Warn("a client was disconnected", "peer", c.RemoteAddr().String(), "why", why)
+		s.bad.warn("a client was disconnected", "peer", c.RemoteAddr().String(), "why", why)
 	case !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed):
 		s.log.Debug("a connection ended", "peer", c.RemoteAddr().String(), "error", err)
 	}
@@ -161,7 +165,7 @@ func (s *socket) dismiss(c net.Conn, p *peer) bool {
 		return false
 	}
 	if len(s.peers) >= s.limits.peers {
-		s.log.Warn("a connection was refused: there are too many", "peers", len(s.peers))
+		s.bad.warn("a connection was refused: there are too many", "peers", len(s.peers))
 		return false
 	}
 	s.peers[p] = struct{}{}

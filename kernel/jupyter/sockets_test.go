@@ -299,8 +299,8 @@ func TestNoLateStarting(t *testing.T) {
 	}
 }
 
-// stall subscribes to everything and reads no more than its welcome.
-func stall(t *testing.T, f *jupytertest.File) net.Conn {
+// subscribe subscribes to everything and reads no more than the welcome.
+func subscribe(t *testing.T, f *jupytertest.File) (net.Conn, *zmq4.Conn) {
 	t.Helper()
 	c := f.Dial(t, "iopub")
 	conn, err := zmq4.Open(c, nullSecurity, zmq4.Sub, nil, false, nil)
@@ -311,14 +311,14 @@ func stall(t *testing.T, f *jupytertest.File) net.Conn {
 	if _, err := conn.RecvMsg(); err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return c, conn
 }
 
 // A subscriber that reads nothing slows nobody down, and is sent away once too much waits for it.
 func TestStalledSubscriber(t *testing.T) {
 	f := jupytertest.NewFile(t, "ipc")
-	c := startAt(t, f, newTiny(), tight(func(l *limits) { l.outbox = 4 << 20 }))
-	stalled := stall(t, f)
+	c := startAt(t, f, newTiny(), tight(func(l *limits) { l.outbox, l.patience = 4<<20, 50*time.Millisecond }))
+	stalled, _ := subscribe(t, f)
 	for range 10 { // about 9 MB
 		if r := c.Run("long"); len(r.Stdout()) != 900_000 {
 			t.Fatalf("the good subscriber got %d bytes", len(r.Stdout()))
@@ -328,13 +328,67 @@ func TestStalledSubscriber(t *testing.T) {
 	alwaysAnswers(t, c)
 }
 
+// A reader that is slow but reads gets everything: the cell is slowed down to it, and what waits for it stays bounded.
+func TestSlowSubscriber(t *testing.T) {
+	f := jupytertest.NewFile(t, "ipc")
+	c := startAt(t, f, newTiny(), tight(func(l *limits) { l.outbox = 1 << 20; l.patience = jupytertest.Patience }))
+	raw, slow := subscribe(t, f)
+	defer raw.Close()
+	id := c.Execute("long\nlong\nlong\nlong")
+	bytes := 0
+	for {
+		time.Sleep(time.Millisecond) // that is what makes it slow
+		m, err := slow.RecvMsg()
+		if err != nil {
+			t.Fatalf("after %d bytes: %v", bytes, err)
+		}
+		bytes += len(m.Frames[len(m.Frames)-1])
+		if strings.Contains(string(m.Bytes()), `"idle"`) {
+			break
+		}
+	}
+	if bytes < 4*900_000 {
+		t.Errorf("only %d bytes came", bytes)
+	}
+	if r := c.Wait(id); len(r.Stdout()) != 4*900_000 {
+		t.Errorf("the fast one got %d bytes", len(r.Stdout()))
+	}
+}
+
+// What is queued when the kernel ends still reaches a reader that takes its time.
+func TestDrain(t *testing.T) {
+	f := jupytertest.NewFile(t, "tcp")
+	c := startAt(t, f, newTiny(), tight(func(l *limits) { l.drain = jupytertest.Patience }))
+	raw, late := subscribe(t, f)
+	defer raw.Close()
+	for range 10 {
+		c.Run("long")
+	}
+	c.Reply("control", c.Send("control", "shutdown_request", map[string]bool{"restart": false}))
+	bytes, last := 0, ""
+	for {
+		m, err := late.RecvMsg()
+		if err != nil {
+			break
+		}
+		bytes += len(m.Frames[len(m.Frames)-1])
+		last = string(m.Frames[len(m.Frames)-1])
+	}
+	if bytes < 10*900_000 || !strings.Contains(last, "idle") {
+		t.Errorf("%d bytes came, at last %s", bytes, last)
+	}
+	raw.Close()
+	c.Close()
+	c.Ended()
+}
+
 // The same by time: it reads nothing for longer than the deadline of a write.
 func TestSubscriberThatStops(t *testing.T) {
 	f := jupytertest.NewFile(t, "ipc")
 	log := &lines{come: make(chan string, 100)}
 	c := startAt(t, f, newTiny(), tight(func(l *limits) { l.write = 200 * time.Millisecond }),
 		func(c *Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
-	stalled := stall(t, f)
+	stalled, _ := subscribe(t, f)
 	for range 5 {
 		c.Run("long")
 	}
@@ -455,6 +509,13 @@ func TestWithoutKey(t *testing.T) {
 	f.Key = ""
 	f.Write(t)
 	alwaysAnswers(t, startAt(t, f, newTiny()))
+}
+
+func TestLargeRequest(t *testing.T) {
+	c := start(t, newTiny())
+	if r := c.Run("print " + strings.Repeat("x", 8<<20)); len(r.Stdout()) != 8<<20+1 {
+		t.Errorf("%d bytes came back", len(r.Stdout()))
+	}
 }
 
 func TestTwoClients(t *testing.T) {

@@ -85,6 +85,15 @@ func Frames(key string, header, parent, metadata, content []byte) [][]byte {
 	return append([][]byte{[]byte("<IDS|MSG>"), []byte(sign(key, parts))}, parts...)
 }
 
+type header struct {
+	ID       string `json:"msg_id"`
+	Kind     string `json:"msg_type"`
+	Session  string `json:"session"`
+	Version  string `json:"version"`
+	Username string `json:"username"`
+	Date     string `json:"date"`
+}
+
 // parse checks and reads a message from the kernel.
 func parse(key string, frames [][]byte) (m Message, err error) {
 	at := -1
@@ -101,22 +110,10 @@ func parse(key string, frames [][]byte) (m Message, err error) {
 	if got, want := string(frames[at+1]), sign(key, parts); got != want {
 		return m, fmt.Errorf("signature %s, want %s", got, want)
 	}
-	var h, parent struct {
-		ID, Kind, Session, Version, Username, Date string
-	}
-	read := func(b []byte) (h struct{ ID, Kind, Session, Version, Username, Date string }, err error) {
-		var raw map[string]any
-		err = json.Unmarshal(b, &raw)
-		text := func(k string) string { s, _ := raw[k].(string); return s }
-		h.ID, h.Kind, h.Session, h.Version, h.Username, h.Date = text("msg_id"), text("msg_type"), text("session"), text("version"), text("username"), text("date")
-		return h, err
-	}
-	var errs [4]error
-	h, errs[0] = read(parts[0])
-	parent, errs[1] = read(parts[1])
-	errs[2] = json.Unmarshal(parts[2], &m.Metadata)
-	errs[3] = json.Unmarshal(parts[3], &m.Content)
-	if err := errors.Join(errs[:]...); err != nil {
+	var h, parent header
+	if err := errors.Join(
+		json.Unmarshal(parts[0], &h), json.Unmarshal(parts[1], &parent), json.Unmarshal(parts[2], &m.Metadata), json.Unmarshal(parts[3], &m.Content),
+	); err != nil {
 		return m, err
 	}
 	if h.ID == "" || h.Kind == "" || h.Session == "" || h.Version == "" || h.Username == "" || h.Date == "" {
