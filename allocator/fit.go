@@ -15,7 +15,7 @@ type Row struct {
 
 // FitOptions choose what is fitted; the zero value is right for history of this service.
 type FitOptions struct {
-	// MaxRows bounds the work: only the last so many rows are used; 0 = 600.
+	// MaxRows bounds the work: only the last so many rows are used; 0 = 300 (a few seconds at 200 candidates).
 	MaxRows int
 }
 
@@ -31,7 +31,7 @@ type FitOptions struct {
 // family may be nil. The error says which cell cannot be, or that there is nothing to fit.
 func FitPrior(history []Row, family func(CandidateID) string, opts FitOptions) (*Prior, error) {
 	if opts.MaxRows == 0 {
-		opts.MaxRows = 600
+		opts.MaxRows = 300
 	}
 	if len(history) > opts.MaxRows {
 		history = history[len(history)-opts.MaxRows:]

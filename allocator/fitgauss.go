@@ -53,7 +53,7 @@ func (f *fitter) fit(rows [][]float64) (mean []float64, cov Symmetric, noise flo
 				train = append(train, r)
 			}
 		}
-		m := f.moments(train, 3)
+		m := f.moments(train, 2)
 		groups := byPattern(test)
 		var c Symmetric
 		for g, p := range grid {
@@ -73,7 +73,7 @@ func (f *fitter) fit(rows [][]float64) (mean []float64, cov Symmetric, noise flo
 			}
 		}
 	}
-	m := f.moments(rows, 8)
+	m := f.moments(rows, 6)
 	return m.mean, m.shrunk(f, best.target, best.weight), best.noise
 }
 
@@ -153,8 +153,16 @@ func (f *fitter) moments(rows [][]float64, iterations int) moments {
 	for range iterations {
 		filled := mat.NewDense(len(rows), n, nil)
 		extra := mat.NewSymDense(n, nil)
+		known := &stack{columns: n}
+		partial := 0
 		for i, r := range rows {
-			f.fill(filled.RawRowView(i), r, &m, extra)
+			if f.fill(filled.RawRowView(i), r, &m, known) {
+				partial++
+			}
+		}
+		if partial > 0 {
+			extra.ScaleSym(float64(partial), m.cov)
+			known.subtract(extra)
 		}
 		if !f.centred && !complete {
 			sum := make([][]float64, len(rows))
@@ -182,51 +190,58 @@ func (f *fitter) moments(rows [][]float64, iterations int) moments {
 // fillNoise keeps the solves of fill well-conditioned where arms are almost copies of each other.
 const fillNoise = 1e-3
 
-// fill completes a row by its conditional expectation and adds the conditional covariance of what was missing.
-func (f *fitter) fill(into, row []float64, m *moments, extra *mat.SymDense) {
+// stack collects, row upon row, the matrices W = U⁻ᵀ·cov[o, :] of rows with missing cells, cov[o, o] + noise = UᵀU. The
+// sum of their conditional covariances is then R·cov - WᵀW, one product for all rows.
+type stack struct {
+	columns int
+	data    []float64
+}
+
+func (w *stack) subtract(from *mat.SymDense) {
+	r := len(w.data) / w.columns
+	if r == 0 {
+		return
+	}
+	blas64.Syrk(blas.Trans, -1, blas64.General{Rows: r, Cols: w.columns, Stride: w.columns, Data: w.data}, 1, from.RawSymmetric())
+}
+
+// fill completes a row by its conditional expectation, mean + Wᵀ·U⁻ᵀ·(y - mean), and puts its W on the stack. It tells
+// whether cells were missing.
+func (f *fitter) fill(into, row []float64, m *moments, known *stack) bool {
 	copy(into, row)
 	o := observed(row)
-	if len(o) == len(row) {
-		return
+	n := len(row)
+	if len(o) == n {
+		return false
+	}
+	for k, x := range row {
+		if math.IsNaN(x) {
+			into[k] = m.mean[k]
+		}
 	}
 	chol, ok := factor(o, m.cov.At, fillNoise)
 	if !ok {
-		for k, x := range row {
-			if math.IsNaN(x) {
-				into[k] = m.mean[k]
-			}
-		}
-		return
+		return true // without a factor the row says nothing about what it lacks
 	}
-	var miss []int
+	var u mat.TriDense
+	chol.UTo(&u)
+	w := blas64.General{Rows: len(o), Cols: n, Stride: n, Data: make([]float64, len(o)*n)}
+	d := blas64.Vector{N: len(o), Inc: 1, Data: make([]float64, len(o))}
+	for a, k := range o {
+		d.Data[a] = row[k] - m.mean[k]
+		for j := range n {
+			w.Data[a*n+j] = m.cov.At(k, j)
+		}
+	}
+	blas64.Trsm(blas.Left, blas.Trans, 1, u.RawTriangular(), w)
+	blas64.Trsv(blas.Trans, u.RawTriangular(), d)
 	for k, x := range row {
 		if math.IsNaN(x) {
-			miss = append(miss, k)
+			into[k] += blas64.Dot(blas64.Vector{N: len(o), Data: w.Data[k:], Inc: n}, d)
 		}
 	}
-	d := mat.NewVecDense(len(o), nil)
-	cross := mat.NewDense(len(o), len(miss), nil)
-	for a, k := range o {
-		d.SetVec(a, row[k]-m.mean[k])
-		for b, j := range miss {
-			cross.Set(a, b, m.cov.At(k, j))
-		}
-	}
-	var solved mat.VecDense
-	var gain, c mat.Dense
-	if chol.SolveVecTo(&solved, d) != nil || chol.SolveTo(&gain, cross) != nil {
-		for _, j := range miss {
-			into[j] = m.mean[j]
-		}
-		return
-	}
-	c.Mul(cross.T(), &gain)
-	for b, j := range miss {
-		into[j] = m.mean[j] + mat.Dot(cross.ColView(b), &solved)
-		for e := 0; e <= b; e++ {
-			extra.SetSym(j, miss[e], extra.At(j, miss[e])+m.cov.At(j, miss[e])-c.At(b, e))
-		}
-	}
+	known.data = append(known.data, w.Data...)
+	return true
 }
 
 // factor is the Cholesky factor of cov over the given candidates plus noise.
