@@ -88,7 +88,14 @@ func percentDigits(share float64, d int) string {
 
 // percentRange is an interval of shares: 95.3–99.3 %.
 func percentRange(low, high float64, d int) string {
-	return percentDigits(low, d) + "–" + percentDigits(high, d) + " %"
+	end := func(share float64) string {
+		s := strconv.FormatFloat(100*share, 'f', d, 64)
+		if whole := strings.TrimSuffix(s, "."+strings.Repeat("0", d)); whole == "0" || whole == "100" {
+			return whole
+		}
+		return s
+	}
+	return end(low) + "–" + end(high) + " %"
 }
 
 // significant is a number with n significant digits before zeros, its thousands

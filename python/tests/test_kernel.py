@@ -13,9 +13,10 @@ import tempfile
 import unittest
 
 import jupyter_kernel_test as jkt
+from jupyter_client.kernelspec import KernelSpecManager
 
 HERE = pathlib.Path(__file__).resolve().parent
-BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", HERE.parent.parent / "bin" / "easeml"))
+BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", HERE.parent.parent / "bin" / "easeml")).resolve()
 PROGRAM = "{input: {[a :: Tensor[2]], []}, output: {[kind :: Class[2]], []}}"
 
 folder = None
@@ -31,6 +32,8 @@ def setUpModule():
     here = {
         "JUPYTER_DATA_DIR": os.path.join(folder, "jupyter"),
         "JUPYTER_RUNTIME_DIR": os.path.join(folder, "runtime"),
+        # Else a kernel that is installed into this Python environment comes first.
+        "JUPYTER_PREFER_ENV_PATH": "0",
         "EASEML_STATE": os.path.join(folder, "state"),
         "EASEML_PYTHON": sys.executable,
         "EASEML_SERVER": "",
@@ -124,7 +127,8 @@ class KernelTests(jkt.KernelTests):
     def test_kernelspec(self):
         spec = json.loads(pathlib.Path(os.environ["JUPYTER_DATA_DIR"], "kernels", "easeml", "kernel.json").read_text())
         self.assertEqual(spec["interrupt_mode"], "message")
-        self.assertTrue(os.path.isabs(spec["argv"][0]))
+        self.assertEqual(spec["argv"][0], str(BINARY))
+        self.assertEqual(KernelSpecManager().get_kernel_spec("easeml").argv, spec["argv"])
 
 
 class IopubWelcomeTests(jkt.IopubWelcomeTests):
