@@ -16,11 +16,17 @@
 //	router, publisher, heartbeat   the three kinds of socket a kernel has
 //	wire          messages: signature, header, frames
 //	content       the bodies of messages
+//	publication   a message to all, until its turn to be written
 //	kernel        wiring, start and end
+//	queue         requests that wait, and the one being served
 //	shell, control   the two request loops
-//	cell          one execute_request: its outputs, its questions, its end
+//	execute, cell    one execute_request: its outputs, its questions, its end
+//	stdin         questions and their answers
 //	history       the inputs of this and earlier sessions, in a file
 //	parent        is the process that started us still there
+//	limits        the numbers that keep one peer from hurting the others
+//
+// The folder jupytertest has a frontend for tests, of this and of whole kernels.
 //
 // ZeroMQ comes from github.com/go-zeromq/zmq4, of which only the handshake and the framing of one connection are used (zmq4.Open): its
 // sockets let one silent or slow peer stop all others, and believe any frame length a stranger claims.

@@ -10,11 +10,13 @@ type limits struct {
 	drain     time.Duration // at the end, for what is queued to reach the readers
 	stop      time.Duration // at the end, for the running cell to return; with drain it stays below the 2.5 s Jupyter waits
 	stream    time.Duration // how long written text waits for more
-	quiet     time.Duration // after an error, without a new request, until the queue counts as complete
-	settle    time.Duration // the most to wait for that
-	stdin     time.Duration // for the frontend's stdin connection to appear
-	complete  time.Duration // for a completion or inspection; JupyterLab waits a second
-	parent    time.Duration // between two looks at the parent process
+	// quiet is how long no new request may come after an error until the queue counts as complete. A Jupyter server passes the cells of a "Run
+	// All" on one by one, about 4 ms apart.
+	quiet    time.Duration
+	settle   time.Duration // the most to wait for that
+	stdin    time.Duration // for the frontend's stdin connection to appear
+	complete time.Duration // for a completion or inspection; JupyterLab waits a second
+	parent   time.Duration // between two looks at the parent process
 
 	frame    int // bytes of one frame
 	message  int // bytes of one message
@@ -35,8 +37,8 @@ func defaultLimits() *limits {
 		drain:     time.Second,
 		stop:      time.Second,
 		stream:    50 * time.Millisecond,
-		quiet:     15 * time.Millisecond,
-		settle:    50 * time.Millisecond,
+		quiet:     25 * time.Millisecond,
+		settle:    75 * time.Millisecond,
 		stdin:     5 * time.Second,
 		complete:  time.Second,
 		parent:    time.Second,

@@ -36,6 +36,10 @@ func beKernel(role, file string) {
 		file = role
 	}
 	c := Config{ConnectionFile: file, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), HistoryFile: os.Getenv("TINY_HISTORY"), Info: config(nil, "").Info}
+	if d, err := time.ParseDuration(os.Getenv("TINY_QUIET")); err == nil {
+		c.limits = defaultLimits()
+		c.limits.quiet, c.limits.settle = d, 4*d
+	}
 	if err := Serve(context.Background(), c, newTiny()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -152,8 +156,11 @@ func TestPeerSuite(t *testing.T) { script(t, "-m", "unittest", "-v", "peer") }
 // Displays that go on while other cells run, as programs that run notebooks see them.
 func TestNBClient(t *testing.T) { script(t, "notebook.py") }
 
-// As JupyterLab meets a kernel: through a Jupyter server.
-func TestPeerServer(t *testing.T) { script(t, "server.py") }
+// As JupyterLab meets a kernel: through a Jupyter server. That may be slow here to pass on the cells of a "Run All".
+func TestPeerServer(t *testing.T) {
+	t.Setenv("TINY_QUIET", "500ms")
+	script(t, "server.py")
+}
 
 // What the peer suite leaves out.
 func TestPeerClient(t *testing.T) { script(t, "client.py") }
