@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import os
 import shutil
@@ -187,6 +188,7 @@ class Warm:
         self.process = subprocess.Popen(list(python), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **env})
         self.ready = self.hear()["ready"]
+        self.deep = self.hear()["ready"] if importlib.util.find_spec("torch") else None
 
     def hear(self) -> dict:
         """The next line. Raises where the parent left."""

@@ -103,7 +103,7 @@ def test_rows_keep_their_order_and_columns_and_bad_ones_are_refused(shop, tmp_pa
     assert [a["row"] for a in answers] == [2, 3, 4, 5, 6] and asked.done["answers"] == 3 and asked.done["refused"] == 2
     assert answers[0]["values"] == {"Name": "A", "weight": "200", "size": "9", "Color": "red"}
     assert answers[0]["answer"]["kind"] in ("pen", "book") and sum(answers[0]["probabilities"].values()) == pytest.approx(1, abs=1e-4)
-    assert answers[1]["refused"] == {"column": "weight", "value": "heavy", "reason": '"heavy" is not a number', "remedy": "correct it"}
+    assert answers[1]["refused"] == {"column": "weight", "value": "heavy", "reason": '"heavy" is not a number', "remedy": 'correct it; if it means "no value": with missing = "heavy"'}
     assert "answer" not in answers[4] and answers[4]["values"]["Name"] == "E"
 
 

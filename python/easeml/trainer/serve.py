@@ -4,6 +4,10 @@ Never computing is what makes forking safe: a child of a parent that has run one
 in its own first region. So the parent only imports, and handles lines. Each child is its own process
 group, dies with the parent, writes to its folder's log.txt, and nudges the parent through a pipe.
 
+PyTorch takes longest to import, and most trials don't need it. So the parent says `ready` without it,
+and forks a second parent, the *deep* one, that imports it meanwhile: same code, its lines relayed. Until
+that is ready too (a second `ready`, with "deep": true), a network's child imports PyTorch itself.
+
 In:  {"run": FOLDER, "command": "run"|"ingest", "env": {}, "limits": {"threads": n}}
      {"signal": FOLDER, "name": "USR1"|"TERM"|"KILL"}
 Out: {"ready": {…}}  {"started": FOLDER, "pid": n}  {"event": FOLDER}
@@ -24,15 +28,18 @@ import selectors
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from .families import DEEP, FAMILIES
 from .fault import one_sentence
+from .runner import versions
 from .wire import Lines, protected_stdout
 
-_BASE = ("numpy", "pyarrow", "pyarrow.ipc")
-_LIGHT = ("sklearn.dummy", "sklearn.linear_model", "sklearn.svm", "sklearn.neighbors", "sklearn.ensemble", "sklearn.neural_network",
+_LIGHT = ("numpy", "pyarrow", "pyarrow.ipc", "sklearn.dummy", "sklearn.linear_model", "sklearn.svm", "sklearn.neighbors", "sklearn.ensemble", "sklearn.neural_network",
           "sklearn.multioutput", "threadpoolctl", "lightgbm", "skimage.feature", "safetensors.numpy", "pandas")
+# torch.optim imports torch._dynamo at its first use, in every child anew if not here.
+_DEEP = ("torch", "torch.nn.functional", "torch._dynamo", "safetensors.torch")
 _OURS = ("acceptance", "batch", "catalogue", "checks", "convert", "estimator", "examples", "fitting", "predict", "ingest", "matching", "metrics",
          "model", "parts", "profile", "readers.csv", "readers.json", "readers.npz", "runner", "settling")
 _GRACE = 2.0
@@ -40,35 +47,41 @@ _GRACE = 2.0
 _PR_SET_PDEATHSIG = 1
 
 
-def import_everything() -> list[str]:
-    """Import what children need; the names of what isn't installed. Nothing is computed."""
-    # Before any library reads it: waiting threads must sleep, not spin, beside other slots.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # OpenBLAS starts its threads at import; a parent that forks must have none.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+def _import(names: tuple[str, ...]) -> list[str]:
+    """Import modules; the names of those that aren't installed."""
     missing = []
-    if importlib.util.find_spec("torch") is not None:
-        modules = (*_BASE, "torch", "torch.nn.functional", "safetensors.torch", *_LIGHT, "skops.io")
-    else:
-        modules = (*_BASE, *_LIGHT, "skops.io")
-    for name in modules:
+    for name in names:
         try:
             importlib.import_module(name)
         except ImportError:
             missing.append(name)
+    return missing
+
+
+def import_light() -> list[str]:
+    """Import what children need, but PyTorch; the names of what isn't installed. Nothing is computed."""
+    # Before any library reads it: waiting threads must sleep, not spin, beside other slots.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # OpenBLAS starts its threads at import; a parent that forks must have none.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    missing = _import(_LIGHT)
     for name in _OURS:
         importlib.import_module(f".{name}", __package__)
-    from .families import FAMILIES
     for name in FAMILIES:
         importlib.import_module(f".families.{name}", __package__)
-    try:
-        import skimage.feature
-        skimage.feature.hog  # imported lazily by attribute
-    except ImportError:
-        pass
-    from .runner import versions
+    from .estimator import skops
+    skops()
+    if "skimage.feature" in sys.modules:
+        sys.modules["skimage.feature"].hog  # imported when it is first named
     versions()
+    _settle()
     return missing
+
+
+def _settle() -> None:
+    """What is alive now stays alive: the collector must not touch, and so copy, its pages in every child."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass
@@ -82,20 +95,35 @@ class Child:
     rest: bytes = b""
 
 
+@dataclass
+class Deep:
+    """The deep parent, as the first one sees it: its pipes, and the folders that were passed on to it."""
+
+    pid: int
+    requests: int
+    answers: int
+    ready: bool = False
+    folders: set[str] = field(default_factory=set)
+    rest: bytes = b""
+
+
 class Parent:
-    """The parent's loop over its input, its children's pipes and their ends."""
+    """The loop of a parent over its input, its children's pipes and their ends.
+
+    `stdin` is where requests come from, `out` where answers go.
+    """
 
     def __init__(self, stdin: int, out: Lines):
         self._stdin, self._out = stdin, out
         self._children: dict[int, Child] = {}
+        self._deep: Deep | None = None
         self._selector = selectors.DefaultSelector()
         self._rest = b""
         self._ending = False
-        self._wake, wake = os.pipe()
+        self._wake, self._wake_writer = os.pipe()
         os.set_blocking(self._wake, False)
-        os.set_blocking(wake, False)
-        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        self._wake_writer = wake
+        os.set_blocking(self._wake_writer, False)
+        signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._end)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted notebook must not stop training
@@ -107,12 +135,63 @@ class Parent:
     def _end(self, *_) -> None:
         self._ending = True
 
+    def _own_descriptors(self) -> list[int]:
+        """What a child must close, so that nobody but this process holds it open."""
+        own = [self._wake, self._wake_writer, self._stdin, self._out.fd, self._selector.fileno()]
+        own += [c.pipe for c in self._children.values() if c.pipe >= 0]
+        return own + ([self._deep.requests, self._deep.answers] if self._deep else [])
+
     def loop(self) -> None:
         """Serve until the input ends or SIGTERM comes; then no child is left."""
         while not self._ending and self._out.open:
             for key, _ in self._selector.select():
                 key.data()
         self._kill_all()
+
+    # -- the deep parent
+
+    def start_deep(self) -> None:
+        """Fork the parent that imports PyTorch. The fork is safe as any: this process has computed nothing."""
+        requests_out, requests_in = os.pipe()
+        answers_out, answers_in = os.pipe()
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            _be_deep(requests_out, answers_in, parent, self._own_descriptors() + [requests_in, answers_out])
+        os.close(requests_out)
+        os.close(answers_in)
+        self._deep = Deep(pid, requests_in, answers_out)
+        self._selector.register(answers_out, selectors.EVENT_READ, self._read_deep)
+
+    def _read_deep(self) -> None:
+        deep = self._deep
+        data = os.read(deep.answers, 1 << 16)
+        if not data:  # it died; what it did is over, and this parent goes on alone
+            self._selector.unregister(deep.answers)
+            os.close(deep.answers)
+            os.close(deep.requests)
+            self._deep = None
+            os.waitpid(deep.pid, 0)
+            for folder in deep.folders:
+                self._out.write({"ended": folder, "code": None, "signal": "SIGKILL", "peak_bytes": 0})
+            return
+        *lines, deep.rest = (deep.rest + data).split(b"\n")
+        for line in lines:
+            said = json.loads(line)
+            deep.ready = deep.ready or "ready" in said
+            deep.folders.discard(said.get("ended"))
+            self._out.write(said)
+
+    def _pass_on(self, folder: str, request: dict) -> bool:
+        """Hand a request to the deep parent; False where that isn't there."""
+        try:
+            data = (json.dumps(request) + "\n").encode()
+            while data:
+                data = data[os.write(self._deep.requests, data):]
+        except OSError:
+            return False
+        self._deep.folders.add(folder)
+        return True
 
     # -- input
 
@@ -142,6 +221,9 @@ class Parent:
             self._out.write({"error": "a request has the key run or signal"})
 
     def _signal(self, request: dict) -> None:
+        if self._deep and request["signal"] in self._deep.folders:
+            self._pass_on(request["signal"], request)
+            return
         name = str(request.get("name", "USR1")).removeprefix("SIG")
         if name not in ("USR1", "TERM", "KILL", "INT"):
             self._out.write({"error": f"the signal {name} is not passed on"})
@@ -167,11 +249,13 @@ class Parent:
         if command not in ("run", "ingest"):
             self._refuse(folder, f"The command {command} is not served here.")
             return
-        if any(c.folder == folder for c in self._children.values()):
+        if any(c.folder == folder for c in self._children.values()) or (self._deep and folder in self._deep.folders):
             self._out.write({"error": f"{folder} is being worked on already"})
             return
         if not os.path.isdir(folder):
             self._refuse(folder, "There is no such folder.")
+            return
+        if self._deep and self._deep.ready and command == "run" and _is_deep(folder) and self._pass_on(folder, request):
             return
         reader, writer = os.pipe()
         parent = os.getpid()
@@ -183,7 +267,7 @@ class Parent:
             self._refuse(folder, f"No process could be started: {error.strerror}.")
             return
         if pid == 0:
-            _be_child(folder, command, request, writer, parent, close=[reader, self._wake, self._wake_writer, self._stdin])
+            _be_child(folder, command, request, writer, parent, close=[reader, *self._own_descriptors()])
         os.close(writer)
         os.set_blocking(reader, False)
         child = Child(folder, pid, reader)
@@ -243,6 +327,9 @@ class Parent:
                              "signal": signal.Signals(killed).name if killed else None, "peak_bytes": child.peak})
 
     def _kill_all(self) -> None:
+        if self._deep:
+            self._selector.unregister(self._deep.answers)
+            os.close(self._deep.requests)  # the end of its input: it does as we do
         for pid in self._children:
             _kill_group(pid, signal.SIGTERM)
         end = time.monotonic() + _GRACE
@@ -256,6 +343,18 @@ class Parent:
                 os.waitpid(pid, 0)
             except ChildProcessError:
                 pass
+        if self._deep:
+            self._end_deep(self._deep.pid)
+
+    @staticmethod
+    def _end_deep(pid: int) -> None:
+        end = time.monotonic() + _GRACE + 1
+        while time.monotonic() < end:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                return
+            time.sleep(0.02)
+        os.kill(pid, signal.SIGKILL)  # in the middle of an import; its children, if any, die with it
+        os.waitpid(pid, 0)
 
 
 def _kill_group(pid: int, number: int) -> None:
@@ -268,18 +367,58 @@ def _kill_group(pid: int, number: int) -> None:
             continue
 
 
+def _is_deep(folder: str) -> bool:
+    """Whether a trial's family needs PyTorch, or may: a plugin's is unknown."""
+    try:
+        with open(os.path.join(folder, "trial.json"), encoding="utf-8") as f:
+            family = json.load(f)["candidate"]["family"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False  # the child will say what is wrong
+    return family in DEEP or family not in FAMILIES
+
+
+def _die_with(parent: int) -> None:
+    """Let the kernel kill this process when its parent dies; leave at once if that has happened."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    except (OSError, AttributeError):  # another system than Linux: the parent kills its groups at its end
+        pass
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _be_deep(stdin: int, out: int, parent: int, close: list[int]) -> None:
+    """What the deep parent does; it never returns."""
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        _die_with(parent)
+        for fd in close:
+            if fd > 2:
+                os.close(fd)
+        begun = time.monotonic()
+        missing = _import(_DEEP)
+        _settle()
+        lines = Lines(out)
+        deep = Parent(stdin, lines)
+        lines.write({"ready": {"pid": os.getpid(), "versions": versions(), "missing": missing, "deep": True,
+                               "import_seconds": round(time.monotonic() - begun, 3)}})
+        deep.loop()
+        code = 0
+    except BaseException:
+        import traceback
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
 def _be_child(folder: str, command: str, request: dict, writer: int, parent: int, close: list[int]) -> None:
     """What the forked child does; it never returns."""
     code = 1
     try:
         signal.set_wakeup_fd(-1)
         os.setsid()
-        try:
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        except (OSError, AttributeError):  # another system than Linux: the parent kills its groups at its end
-            pass
-        if os.getppid() != parent:
-            os._exit(1)  # the parent died before the line above
+        _die_with(parent)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -331,12 +470,11 @@ def serve() -> int:
     """Import, say `ready`, and serve until the input ends."""
     started = time.monotonic()
     out = Lines(protected_stdout())
-    missing = import_everything()
-    # What is alive now stays alive: the collector must not touch, and so copy, its pages in every child.
-    gc.collect()
-    gc.freeze()
-    from .runner import versions
+    missing = import_light()
     parent = Parent(0, out)
-    out.write({"ready": {"pid": os.getpid(), "versions": versions(), "missing": missing, "import_seconds": round(time.monotonic() - started, 3)}})
+    out.write({"ready": {"pid": os.getpid(), "versions": versions(), "missing": missing, "deep": False,
+                         "import_seconds": round(time.monotonic() - started, 3)}})
+    if importlib.util.find_spec("torch") is not None:
+        parent.start_deep()
     parent.loop()
     return 0

@@ -22,7 +22,7 @@ class Lines:
     """Writes one JSON object a line to a descriptor, whole lines only. False once nobody reads any more."""
 
     def __init__(self, fd: int):
-        self._fd = fd
+        self.fd = fd
         self.open = True
 
     def write(self, value: dict) -> bool:
@@ -30,7 +30,7 @@ class Lines:
         data = (dump(value) + "\n").encode()
         try:
             while data:
-                data = data[os.write(self._fd, data):]
+                data = data[os.write(self.fd, data):]
         except (BrokenPipeError, OSError):
             self.open = False
         return self.open
