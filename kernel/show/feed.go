@@ -227,7 +227,7 @@ func rejectLines(p *page, rejects []api.Reject, all int) {
 			noun += "s"
 		}
 		note := ""
-		if g.zero && !g.lines {
+		if g.zero && !g.lines && fromZero(g.source) {
 			note = " (counted from 0)"
 		}
 		p.add("rejected: %s %s %s%s%s: %s", g.source, noun, strings.Join(places, ", "), more, note, g.words)
@@ -237,10 +237,19 @@ func rejectLines(p *page, rejects []api.Reject, all int) {
 	}
 }
 
+// fromZero tells whether the rows of a file are counted from 0, as its arrays are.
+func fromZero(source string) bool {
+	return strings.EqualFold(path.Ext(source), ".npz")
+}
+
 // rejectWords is the value and the reason, then what to do.
 func rejectWords(r api.Reject) string {
 	var s string
 	switch {
+	case r.Value != "" && strings.Contains(r.Reason, strings.Trim(r.Value, `"`)):
+		if s = r.Reason; r.Column != "" {
+			s = r.Column + ": " + s
+		}
 	case r.Column != "" && r.Value != "":
 		s = fmt.Sprintf("%s %s, %s", r.Column, r.Value, r.Reason)
 	case r.Column != "":

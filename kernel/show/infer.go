@@ -177,7 +177,11 @@ func placeWords(r api.Reject) string {
 	if r.Line != nil {
 		return fmt.Sprintf("%s line %s", r.Source, count(int(*r.Line)))
 	}
-	return fmt.Sprintf("%s row %s (counted from 0)", r.Source, count(int(r.Row)))
+	place := fmt.Sprintf("%s row %s", r.Source, count(int(r.Row)))
+	if fromZero(r.Source) {
+		place += " (counted from 0)"
+	}
+	return place
 }
 
 // Inferring is the progress of an infer.

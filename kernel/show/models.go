@@ -68,9 +68,9 @@ func Models(name string, v api.View) Output {
 	if n := len(open); n > 0 {
 		more := ""
 		if n > 6 {
-			open, more = open[:6], fmt.Sprintf(" and %s more", count(n-6))
+			open, more = open[:6], fmt.Sprintf(" · %s more", count(n-6))
 		}
-		p.say("Not tried yet: %s%s", strings.Join(open, ", "), more)
+		p.say("Not tried yet (%s of %s): %s%s", count(n), count(v.Candidates), strings.Join(open, " · "), more)
 	}
 	if real(v.Best) {
 		p.then("best %s", name)
@@ -85,7 +85,7 @@ func modelsVerdict(name string, v api.View) string {
 	if !real(v.Best) {
 		return join(name, "no real model yet", triedWords(v.Task))
 	}
-	return join(name, v.Best.Label+": "+bestWords(v.Task), triedWords(v.Task))
+	return join(name, v.Best.Label+": "+bestWords(v.Task))
 }
 
 func modelRow(t *table, v api.View, r api.Row, mark, note string) {

@@ -269,12 +269,23 @@ func guessing(metric string, e api.Estimate, g *api.Guess) string {
 // inSearch is the figure that chose a model: "99.5 % right in the search (214 of
 // 215)".
 func inSearch(t api.Task, e api.Estimate) string {
+	if e.N == 0 {
+		e.N = heldOut(t)
+	}
 	return short(t.Metric.Name, e) + " in the search (" + basis(t.Metric.Name, e) + folds(t.Protocol) + ")"
 }
 
 // onTest is the figure of the part that the search never saw.
 func onTest(t api.Task, e api.Estimate) string {
 	return short(t.Metric.Name, e) + " on the test part (" + basis(t.Metric.Name, e) + ")"
+}
+
+// heldOut is how many examples candidates are compared on.
+func heldOut(t api.Task) int {
+	if t.Protocol.Kind == "folds" {
+		return t.Parts.Train + t.Parts.Validation
+	}
+	return t.Parts.Validation
 }
 
 // folds says how examples were held out where that was by turns.
