@@ -4,17 +4,26 @@ PYTHON ?= python3
 VENV := .venv
 TOOLS := .tools
 UV := $(TOOLS)/bin/uv
+PY := $(VENV)/bin/python
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: setup build env lock
+.PHONY: help setup build env kernelspec data demo test test-go test-python lab lock clean
 
-setup: build env
+help:
+	@echo "make setup   build bin/easeml, make the Python environment, install the kernel into it"
+	@echo "make demo    set up, then run a notebook with real trainings, about two minutes"
+	@echo "make lab     set up, then open JupyterLab with the kernel ready"
+	@echo "make test    set up, then the quick tests"
+
+setup: build env kernelspec data
 
 build:
 	@echo "building bin/easeml"
-	@CGO_ENABLED=0 go build -trimpath -o bin/easeml ./cmd/easeml
+	@CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/easeml ./cmd/easeml
 
 $(UV):
 	@echo "getting uv into $(TOOLS)"
+	@$(PYTHON) -c 'import sys; sys.exit("easeml needs Python 3.11 or newer; this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -m venv $(TOOLS)
 	@$(TOOLS)/bin/pip install --quiet --disable-pip-version-check uv
 
@@ -22,13 +31,41 @@ $(UV):
 env: $(UV)
 	@want=$$(cat python/requirements.lock python/pyproject.toml | sha256sum | cut -d' ' -f1); \
 	if [ "$$(cat $(VENV)/.lock-hash 2>/dev/null)" != "$$want" ]; then \
-	  echo "making the Python environment in $(VENV) (about 5 GB with PyTorch; some minutes the first time)"; \
-	  [ -x $(VENV)/bin/python ] || $(UV) venv --quiet --python $(PYTHON) $(VENV) && \
-	  $(UV) pip sync --quiet --python $(VENV)/bin/python --require-hashes python/requirements.lock && \
-	  $(UV) pip install --quiet --python $(VENV)/bin/python --no-deps --no-build-isolation --editable python && \
+	  echo "making the Python environment in $(VENV) (about 6 GB with PyTorch; some minutes the first time)"; \
+	  { [ -x $(PY) ] || $(UV) venv --quiet --python $(PYTHON) $(VENV); } && \
+	  $(UV) pip sync --quiet --python $(PY) --require-hashes python/requirements.lock && \
+	  $(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --editable python && \
 	  echo $$want > $(VENV)/.lock-hash; \
 	fi
+
+kernelspec: build env
+	@bin/easeml install --prefix $(VENV)
+
+data: env
+	@$(PY) notebooks/make_data.py
+
+demo: setup
+	@$(PY) notebooks/demo.py
+
+lab: setup
+	@cd notebooks && EASEML_PYTHON=$(CURDIR)/$(PY) ../$(VENV)/bin/jupyter lab
+
+# The quick tier: what must hold after every change.
+test: setup test-go test-python
+
+test-go:
+	@echo "Go: vet, the quick tests, the race detector where goroutines meet"
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted: $$(gofmt -l $$(git ls-files '*.go'))"; exit 1; }
+	@go vet ./...
+	@go test ./...
+
+test-python:
+	@echo "Python: the trainer, the kernel with Jupyter's own suite, the notebooks"
+	@$(PY) -m pytest -q python/tests
 
 lock: $(UV)
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" python/requirements.in -o python/requirements.lock
+
+clean:
+	rm -rf bin build

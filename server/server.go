@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -95,17 +94,6 @@ func Run(ctx context.Context, cfg Config, ready func(Ready) error) (err error) {
 	}
 	closers.push(func(context.Context) error { return answers.Close() })
 
-	prober, err := newProber(cfg.Devices)
-	if err != nil {
-		return err
-	}
-	found, err := prober.Probe(ctx)
-	if err != nil {
-		return fmt.Errorf("look for devices: %w", err)
-	}
-	for _, note := range found.Notes {
-		cfg.Log.Info(note)
-	}
 	if left, err := engine.Sweep(cfg.State); err != nil {
 		return fmt.Errorf("end what a former server left running: %w", err)
 	} else if len(left) > 0 {
@@ -119,13 +107,20 @@ func Run(ctx context.Context, cfg Config, ready func(Ready) error) (err error) {
 	}
 	closers.push(local.Close)
 
-	priors, err := history.Build(ctx, db)
+	prober, err := newProber(cfg.Devices, local.Owns)
 	if err != nil {
-		cfg.Log.Warn("history gives no prior", "error", err) // searches start from families and estimates
+		return err
+	}
+	found, err := prober.Probe(ctx)
+	if err != nil {
+		return fmt.Errorf("look for devices: %w", err)
+	}
+	for _, note := range found.Notes {
+		cfg.Log.Info(note)
 	}
 	searches, err := search.Open(ctx, search.Config{
 		Store: db, Blobs: blobs, Engine: local, Trainer: trainer{python: cfg.Python, answers: answers}, Devices: found.Devices,
-		Root: cfg.State, Options: allocator.Options{Policy: cfg.Policy}, Priors: priors, Log: cfg.Log,
+		Ready: local.Settled(), Root: cfg.State, Options: allocator.Options{Policy: cfg.Policy}, Log: cfg.Log,
 	})
 	if err != nil {
 		return err
@@ -166,6 +161,8 @@ func Run(ctx context.Context, cfg Config, ready func(Ready) error) (err error) {
 	if err := ready(out); err != nil {
 		return err
 	}
+	go refitPriors(ctx, db, searches, cfg.Log)
+	go tidy(ctx, db, blobs, cfg.Log)
 	go watchDevices(ctx, prober, searches, cfg.Log)
 	if cfg.Private {
 		go leaveWhenIdle(ctx, leave, cfg.Idle, use, searches, cfg.Log)
@@ -206,6 +203,67 @@ func privateToken(ctx context.Context, accounts *account.Accounts, name string) 
 	return accounts.NewToken(ctx, user, "private")
 }
 
+// refitPriors fits the priors to what has been learned, at the start and then
+// every hour. It takes seconds with a long history, and nobody waits for it.
+func refitPriors(ctx context.Context, db *store.Store, searches *search.Service, log *slog.Logger) {
+	ticker := time.NewTicker(time.Hour)
+	defer ticker.Stop()
+	for {
+		priors, err := history.Build(ctx, db)
+		if err == nil {
+			err = searches.SetPriors(ctx, priors)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Warn("history gives no prior", "error", err) // searches start from families and estimates
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// How long what is only kept for a while is kept.
+const (
+	keepEvents      = 30 * 24 * time.Hour
+	keepEventCount  = 1_000_000
+	keepIdempotency = 24 * time.Hour
+	keepUnfinished  = 7 * 24 * time.Hour
+)
+
+// tidy cuts the event log, and drops uploads that nobody has gone on with and
+// answers to requests that nobody will repeat.
+func tidy(ctx context.Context, db *store.Store, blobs *blob.Store, log *slog.Logger) {
+	ticker := time.NewTicker(6 * time.Hour)
+	defer ticker.Stop()
+	for {
+		stale, err := blobs.Sweep(keepUnfinished)
+		if err == nil {
+			_, err = db.Write(ctx, func(tx *store.Tx) error {
+				for _, id := range stale {
+					if err := tx.DeleteUpload(id); err != nil && !errors.Is(err, store.ErrNotFound) {
+						return err
+					}
+				}
+				if _, err := tx.TrimIdempotent(tx.Now().Add(-keepIdempotency)); err != nil {
+					return err
+				}
+				_, err := tx.TrimEvents(keepEvents, keepEventCount)
+				return err
+			})
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Warn("tidying up failed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
 // watchDevices tells the pool what the prober finds, now and then.
 func watchDevices(ctx context.Context, prober probe.Prober, searches *search.Service, log *slog.Logger) {
 	ticker := time.NewTicker(5 * time.Second)
@@ -227,40 +285,12 @@ func watchDevices(ctx context.Context, prober probe.Prober, searches *search.Ser
 }
 
 // newProber looks for what is there, or takes a written list of devices.
-func newProber(spec string) (probe.Prober, error) {
+func newProber(spec string, ours func(pid int) bool) (probe.Prober, error) {
 	if spec != "" {
 		return probe.ParseSpec(spec, nil)
 	}
 	visible, set := os.LookupEnv("CUDA_VISIBLE_DEVICES")
 	return probe.Join(probe.SMI{Visible: probe.VisibleFrom(visible, set), Ours: ours}, probe.CPU{}), nil
-}
-
-// ours reports whether a process descends from this one: a trial's child is
-// the warm parent's child, which is ours.
-func ours(pid int) bool {
-	for range 8 {
-		if pid == os.Getpid() {
-			return true
-		}
-		if pid = parent(pid); pid <= 1 {
-			return false
-		}
-	}
-	return false
-}
-
-func parent(pid int) int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	var state string
-	var of int
-	// The name is in brackets and may hold spaces, brackets too.
-	if _, err := fmt.Sscan(string(text[bytes.LastIndexByte(text, ')')+1:]), &state, &of); err != nil {
-		return 0
-	}
-	return of
 }
 
 func sighting(r probe.Report) search.Sighting {

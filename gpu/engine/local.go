@@ -47,6 +47,7 @@ type Local struct {
 	work    chan func()
 	gone    chan struct{} // closed when the loop has ended
 	closing chan struct{} // closed when Close was first called
+	settled chan struct{} // closed when it is known whether there is a warm parent; see Settled
 	once    sync.Once
 
 	// Owned by the loop.
@@ -88,9 +89,11 @@ func NewLocal(o Options) (*Local, error) {
 		return nil, err
 	}
 	l := &Local{o: o, mark: mark, out: make(chan Notice, 256), work: make(chan func()), gone: make(chan struct{}),
-		closing: make(chan struct{}), attempts: map[string]*attempt{}, backoff: firstBackoff}
+		closing: make(chan struct{}), settled: make(chan struct{}), attempts: map[string]*attempt{}, backoff: firstBackoff}
 	go l.loop()
-	if !o.Cold {
+	if o.Cold {
+		close(l.settled)
+	} else {
 		l.post(l.startWarmParent)
 	}
 	return l, nil
@@ -149,6 +152,19 @@ func (l *Local) Signal(folder, name string) error {
 
 // Notices is the engine's one stream; see Engine.
 func (l *Local) Notices() <-chan Notice { return l.out }
+
+// Settled is closed when the first warm parent is ready, or has turned out not to be had. An attempt that is started
+// before runs cold, which takes as long as waiting and slows the parent's own start: whoever is in no hurry waits.
+func (l *Local) Settled() <-chan struct{} { return l.settled }
+
+// settle closes settled, once. It is called by the loop.
+func (l *Local) settle() {
+	select {
+	case <-l.settled:
+	default:
+		close(l.settled)
+	}
+}
 
 // Warm tells about the warm parent.
 func (l *Local) Warm() Warm {

@@ -149,6 +149,7 @@ func (l *Local) hear(w *warmParent, word trial.Word) {
 	case word.Ready != nil:
 		w.ready = true
 		l.state.Ready, l.state.Says = true, word.Ready
+		l.settle()
 	case word.Started != "":
 		a := l.attempts[word.Started]
 		if a == nil || !a.warm {
@@ -239,6 +240,7 @@ func (l *Local) killOrphans() {
 
 // againLater starts another parent after a pause that doubles each time.
 func (l *Local) againLater() {
+	l.settle()
 	if l.ending {
 		return
 	}

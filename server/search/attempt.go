@@ -43,6 +43,9 @@ const (
 // schedule gives every free device to whom the allocator names, then settles
 // searches that have nothing left to run.
 func (st *state) schedule() {
+	if !st.ready {
+		return
+	}
 	for _, d := range st.pool.Free() {
 		decision, ok := st.alloc.Next(d.Class)
 		if !ok {

@@ -199,7 +199,7 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 	var fresh []store.Example
 	for _, row := range batch.Index {
 		fresh = append(fresh, store.Example{
-			Number: int(row.Number), ExampleHash: row.ExampleHash, InputHash: row.InputHash, Label: row.Label, Part: row.Part,
+			Number: int(row.Number), ExampleHash: row.ExampleHash, InputHash: row.InputHash, Group: row.Group, Label: row.Label, Part: row.Part,
 			Feed: f.Number, Version: task.Version + 1, Source: row.Source, Row: row.Row, On: true,
 		})
 	}
@@ -547,7 +547,7 @@ func (st *state) endFeed(tx *store.Tx, task *store.Task, v *version) error {
 	}
 	rows := make([]store.Reject, len(v.rejects))
 	for i, r := range v.rejects {
-		rows[i] = store.Reject{N: i, Source: r.Source, Row: r.Row, Column: r.Column, Value: r.Value, Reason: r.Reason, Remedy: r.Remedy}
+		rows[i] = store.Reject{Source: r.Source, Row: r.Row, Column: r.Column, Value: r.Value, Reason: r.Reason, Remedy: r.Remedy}
 		if r.Line >= 0 {
 			line := r.Line
 			rows[i].Line = &line
@@ -556,9 +556,15 @@ func (st *state) endFeed(tx *store.Tx, task *store.Task, v *version) error {
 	if err := tx.InsertRejects(f.ID, rows); err != nil {
 		return err
 	}
+	first := make([]map[string]any, 0, 20)
+	for _, r := range rows[:min(len(rows), 20)] {
+		first = append(first, map[string]any{
+			"source": r.Source, "row": r.Row, "line": r.Line, "column": r.Column, "value": r.Value, "reason": r.Reason, "remedy": r.Remedy,
+		})
+	}
 	_, err := tx.Event("task:"+task.ID, "feed.ended", map[string]any{
 		"feed": f.Number, "state": f.State, "accepted": f.Accepted, "known": f.Known, "rejected": f.Rejected,
-		"rejects": rows[:min(len(rows), 20)], "version": f.Version, "seconds": f.Seconds,
+		"rejects": first, "version": f.Version, "seconds": f.Seconds,
 	})
 	return err
 }

@@ -32,7 +32,7 @@ func (s *Service) Count(ctx context.Context, program string) (light, deep int, e
 	if !ok {
 		return 0, 0, nil
 	}
-	list, err := s.cfg.Trainer.Candidates(ctx, programJSON(canonical), []byte("{}"), string(template))
+	list, err := s.cfg.Trainer.Candidates(ctx, programJSON(canonical), typical(p), string(template))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -52,4 +52,19 @@ func (s *Service) Count(ctx context.Context, program string) (light, deep int, e
 	}
 	s.counts.seen[canonical] = [2]int{light, deep}
 	return light, deep, nil
+}
+
+// typical is the profile of data that are not known yet: a thousand examples
+// of what the program says, so that no candidate is left out for their number.
+func typical(p schema.Program) []byte {
+	target := map[string]any{"kind": "classes", "labels": []string{"0", "1"}}
+	if len(p.Output.Fields) > 0 {
+		switch f := p.Output.Fields[0]; {
+		case f.Classes != nil && len(f.Classes.Labels) > 0:
+			target["labels"] = f.Classes.Labels
+		case f.Classes == nil && f.Size() == 1:
+			target = map[string]any{"kind": "numbers"}
+		}
+	}
+	return encode(map[string]any{"rows": 1000, "target": target})
 }

@@ -232,6 +232,9 @@ func (s *Service) SetDevices(ctx context.Context, look Sighting) error {
 		}); err != nil {
 			return err
 		}
+		if err := st.alloc.Apply(poolOf(st.pool)); err != nil {
+			return err
+		}
 		for _, d := range changed {
 			if d.State == gpu.Busy && d.Lease != nil {
 				st.giveWay(d.Device.ID)

@@ -40,6 +40,7 @@ type Config struct {
 	Options allocator.Options
 	Priors  history.Priors // by kind of search; where it has none, the allocator's own
 	Log     *slog.Logger
+	Ready   <-chan struct{} // no trial is started before it is closed; nil: at once
 
 	TrialSeconds float64          // longest one attempt may take; 0 = one hour
 	Grace        time.Duration    // between asking a trial to leave and killing it; 0 = 5 s
@@ -86,6 +87,10 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Service{cfg: cfg, inbox: make(chan func(*state)), hub: newHub(), done: make(chan struct{}), stop: stop}
+	if err := alloc.Apply(poolOf(pool)); err != nil {
+		stop()
+		return nil, err
+	}
 	st := &state{
 		Service: s, ctx: life, alloc: alloc, pool: pool,
 		runs: map[string]*run{}, tenants: map[string]*tenant{}, changes: map[string]*changes{},
@@ -96,6 +101,33 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	go s.loop(life, st)
 	return s, nil
+}
+
+// SetPriors takes priors fitted anew: searches that are open go on with them.
+func (s *Service) SetPriors(ctx context.Context, priors history.Priors) error {
+	return s.ask(ctx, func(st *state) error {
+		st.cfg.Priors = priors
+		for id, t := range st.tenants {
+			if prior := priors.For(t.row); prior != nil {
+				if err := st.alloc.Apply(allocator.PriorChanged{Search: allocator.SearchID(id), Prior: prior}); err != nil {
+					return err
+				}
+			}
+		}
+		st.schedule()
+		return nil
+	})
+}
+
+// poolOf counts the devices of each class that could be had.
+func poolOf(pool *gpu.Pool) allocator.PoolChanged {
+	devices := map[string]int{}
+	for _, d := range pool.Snapshot() {
+		if d.State != gpu.Lost && d.State != gpu.Draining {
+			devices[d.Device.Class]++
+		}
+	}
+	return allocator.PoolChanged{Devices: devices}
 }
 
 func rates(devices []gpu.Device) map[string]float64 {
@@ -114,6 +146,7 @@ type state struct {
 	ctx     context.Context // ends with the service
 	alloc   *allocator.Allocator
 	pool    *gpu.Pool
+	ready   bool                // trials may be started
 	runs    map[string]*run     // attempts at work, by folder
 	tenants map[string]*tenant  // searches the allocator knows, by id
 	changes map[string]*changes // feeds and refines at work or waiting, by task id
@@ -122,7 +155,11 @@ type state struct {
 func (s *Service) loop(ctx context.Context, st *state) {
 	defer close(s.done)
 	st.resumeFeeds()
-	st.schedule()
+	ready := s.cfg.Ready
+	if ready == nil {
+		st.ready = true
+		st.schedule()
+	}
 	notices := s.cfg.Engine.Notices()
 	for {
 		select {
@@ -130,6 +167,9 @@ func (s *Service) loop(ctx context.Context, st *state) {
 			return
 		case f := <-s.inbox:
 			f(st)
+		case <-ready:
+			ready, st.ready = nil, true
+			st.schedule()
 		case n, open := <-notices:
 			if !open {
 				notices = nil

@@ -2,7 +2,6 @@ package search
 
 import (
 	"sort"
-	"time"
 
 	"github.com/easeml/easeml/allocator"
 	"github.com/easeml/easeml/server/store"
@@ -97,43 +96,51 @@ type Queue struct {
 	EtaHigh    float64 `json:"eta_high"`
 }
 
-// queue is nil for a search that runs, is settled or is paused. Its place is
-// by attained share, which is what the allocator weighs most.
+// queue is nil for a search that runs, is settled or is paused.
 func (st *state) queue(t *tenant) *Queue {
 	if t.row.State != "open" || t.paused || len(t.tasks) == 0 {
 		return nil
 	}
-	for _, r := range st.runs {
-		if r.trial.SearchID == t.row.ID {
-			return nil
-		}
-	}
-	mine, ok := st.alloc.View(allocator.SearchID(t.row.ID))
-	if !ok {
-		return nil
-	}
-	q := &Queue{WaitingFor: "a device", Position: 1}
 	working := map[string]bool{}
-	for _, r := range st.runs {
-		working[r.trial.SearchID] = true
-	}
-	for id, other := range st.tenants {
-		if other == t || other.row.State != "open" || other.paused || working[id] {
-			continue
-		}
-		if v, ok := st.alloc.View(allocator.SearchID(id)); ok && v.Share < mine.Share {
-			q.Position++
-		}
-	}
-	// The next device falls free when the first of the running trials ends; those before us take their turn first.
 	left := make([]float64, 0, len(st.runs))
 	for _, r := range st.runs {
+		working[r.trial.SearchID] = true
 		left = append(left, max(0, r.expected-st.now().Sub(r.begun).Seconds()))
 	}
+	if working[t.row.ID] {
+		return nil
+	}
+	q := &Queue{WaitingFor: "a device", Position: st.place(t.row.ID, working)}
+	if !st.ready {
+		q.WaitingFor = "the trainer, which is starting"
+		return q
+	}
+	// A device falls free whenever a running trial ends; those before us take their turn first.
 	sort.Float64s(left)
 	if len(left) > 0 {
-		at := left[min(q.Position, len(left))-1] * float64((q.Position-1)/len(left)+1)
-		q.EtaLow, q.EtaHigh = at/2, 2*at+(5*time.Second).Seconds()
+		at := left[(q.Position-1)%len(left)] * float64((q.Position-1)/len(left)+1)
+		q.EtaLow, q.EtaHigh = at/2, 2*at+5
 	}
 	return q
+}
+
+// place is the turn of a search among those that have nothing at work, on the
+// device class where it comes first.
+func (st *state) place(searchID string, working map[string]bool) int {
+	best := 1
+	for class := range poolOf(st.pool).Devices {
+		n := 1
+		for _, id := range st.alloc.Queue(class) {
+			if string(id) == searchID {
+				if best == 1 || n < best {
+					best = n
+				}
+				break
+			}
+			if !working[string(id)] {
+				n++
+			}
+		}
+	}
+	return best
 }

@@ -94,8 +94,13 @@ func (st *state) arm(c trial.Candidate) (arm allocator.Arm, why string) {
 			arm.Estimate[class] = seconds
 		}
 	}
+	anyGPU := c.Estimate.Seconds["gpu"] // of a card of any class
+	delete(arm.Estimate, "gpu")
 	all := true
 	for _, d := range st.pool.Snapshot() {
+		if d.Device.Kind == gpu.GPU && anyGPU > 0 && arm.Estimate[d.Device.Class] == 0 {
+			arm.Estimate[d.Device.Class] = anyGPU
+		}
 		if !c.RunsOn(string(d.Device.Kind)) {
 			all = false
 		} else if !slices.Contains(arm.Classes, d.Device.Class) {

@@ -136,6 +136,7 @@ type Example struct {
 	Number      int
 	ExampleHash string
 	InputHash   string
+	Group       string // hash of what keeps rows in one part; empty when nothing does
 	Label       string
 	Part        string
 	Feed        int

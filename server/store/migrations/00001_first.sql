@@ -132,6 +132,7 @@ CREATE TABLE examples (
   number       INTEGER NOT NULL,       -- the task's next integer, for ever
   example_hash TEXT NOT NULL,
   input_hash   TEXT NOT NULL,
+  group_hash   TEXT NOT NULL DEFAULT '',  -- of what keeps rows in one part (the option group); empty: nothing does
   label        TEXT NOT NULL DEFAULT '',
   part         TEXT NOT NULL CHECK (part IN ('train','validation','test')),
   feed         INTEGER NOT NULL,
