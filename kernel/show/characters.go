@@ -5,23 +5,31 @@ import (
 	"strings"
 )
 
-const (
-	chartColumns = 64
-	chartRows    = 8
-)
+const chartColumns = 64
+
+// rows is how many lines the chart has: as many as put each tick on a line, with
+// the same space between them.
+func (c *chart) rows() int {
+	gaps := len(c.ticks) - 1
+	if gaps < 1 {
+		return 8
+	}
+	return gaps*max(1, int(math.Round(8/float64(gaps)))) + 1
+}
 
 // text is the chart in characters.
 func (c *chart) text() string {
 	if len(c.points) == 0 {
 		return c.title + "\n(no trial has ended yet)"
 	}
+	chartRows := c.rows()
 	grid := make([][]rune, chartRows)
 	for i := range grid {
 		grid[i] = []rune(strings.Repeat(" ", chartColumns))
 	}
 	rowOf := func(v float64) int {
 		share := (v - c.low) / (c.high - c.low)
-		return chartRows - 1 - int(math.Round(min(1, max(0, share))*(chartRows-1)))
+		return chartRows - 1 - int(math.Round(min(1, max(0, share))*float64(chartRows-1)))
 	}
 	if c.guess != nil && c.inside(*c.guess) {
 		for x := 0; x < chartColumns; x += 2 {
@@ -68,9 +76,10 @@ func (c *chart) columnOf() func(i int) int {
 
 // frame puts ticks at the left and captions above and below.
 func (c *chart) frame(grid [][]rune) string {
+	chartRows := len(grid)
 	labels := make([]string, chartRows)
 	for _, t := range c.ticks {
-		row := chartRows - 1 - int(math.Round((t-c.low)/(c.high-c.low)*(chartRows-1)))
+		row := chartRows - 1 - int(math.Round((t-c.low)/(c.high-c.low)*float64(chartRows-1)))
 		if row >= 0 && row < chartRows {
 			labels[row] = c.tick(t)
 		}

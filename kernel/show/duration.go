@@ -57,7 +57,7 @@ func about(s float64) string {
 	return seconds(600 * math.Round(s/600))
 }
 
-// between is an estimate: 2–6 min, 40 s – 3 min, about 20 s.
+// between is an estimate: 2–6 min, 40 s to 3 min, about 20 s.
 func between(low, high float64) string {
 	a, b := about(low), about(high)
 	if a == b {
@@ -70,7 +70,7 @@ func between(low, high float64) string {
 	if na == 2 && nb == 2 && u == v && a == fmt.Sprintf("%d %s", x, u) && b == fmt.Sprintf("%d %s", y, v) {
 		return fmt.Sprintf("%d–%d %s", x, y, u)
 	}
-	return a + " – " + b
+	return a + " to " + b
 }
 
 // clock is a time of day where it is today, with the day where it isn't: 14:07,

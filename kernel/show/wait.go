@@ -10,7 +10,7 @@ import (
 func Waiting(name, until string, v api.View) Output {
 	p := page{}
 	verdict := bestWords(v.Task)
-	p.say("%s · waiting until %s · %s", name, until, join(verdict, triedWords(v.Task)))
+	p.say("%s · waiting until %s · %s", name, until, verdict)
 	return p.output()
 }
 

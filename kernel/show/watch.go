@@ -35,7 +35,7 @@ func WatchTable(name string, v api.View) Output {
 		p.say("next  %s", queueWords(*v.Queue))
 	}
 	if v.Outlook != nil {
-		p.say("end   %s", outlookWords(*v.Outlook))
+		p.say("end   %s", outlookWords(*v.Outlook, v.Metric.Name))
 	}
 	if real(v.Best) {
 		p.lead = "You can use it now"
@@ -208,7 +208,7 @@ func queueWords(q api.Queue) string {
 }
 
 // outlookWords says what going on could bring.
-func outlookWords(o api.Outlook) string {
+func outlookWords(o api.Outlook, metric string) string {
 	if o.LikelyFinal {
 		return "likely final: " + chanceWords(o)
 	}
@@ -216,7 +216,7 @@ func outlookWords(o api.Outlook) string {
 	if o.Untried == 0 {
 		s += "nothing left to start, some still run."
 	} else {
-		s += fmt.Sprintf("the %s left may add about %s; %s", count(o.Untried), gain(o.ExpectedGain), chanceWords(o))
+		s += fmt.Sprintf("the %s left may add about %s; %s", count(o.Untried), gain(o.ExpectedGain, metric), chanceWords(o))
 	}
 	if o.SecondsHigh > 0 {
 		s += " Done in " + between(o.SecondsLow, o.SecondsHigh) + "."
@@ -227,11 +227,22 @@ func outlookWords(o api.Outlook) string {
 }
 
 // gain is a difference of two qualities.
-func gain(g float64) string {
-	if g < 0.0005 {
+func gain(g float64, metric string) string {
+	m := measureOf(metric)
+	switch {
+	case g < 0.0005:
 		return "nothing"
+	case m.form == right:
+		if g >= 0.0095 {
+			return trimNumber(100*g, 0) + " %"
+		}
+		return trimNumber(100*g, 1) + " %"
+	case m.form == explained:
+		return significant(g, 1) + " to R²"
+	case m.form == score:
+		return significant(g, 1)
 	}
-	return significant(100*g, 1) + " %"
+	return significant(100*g, 1) + " % of guessing's error"
 }
 
 // chanceWords is how likely something better is left.
@@ -247,7 +258,7 @@ func oddsWords(c float64) string {
 	case c < 0.5:
 		return fmt.Sprintf("about 1 in %.0f", 1/c)
 	case c < 0.8:
-		return "more likely than not"
+		return "likely"
 	}
 	return "very likely"
 }
