@@ -98,6 +98,6 @@ func (c *chart) frame(grid [][]rune) string {
 	}
 	lead := strings.Repeat(" ", width+3)
 	lines = append(lines, wrap(lead+c.across, Width, lead)...)
-	lines = append(lines, wrap(lead+strings.NewReplacer("▼", "▾", "   ┃ likely range of the best", "").Replace(c.note()), Width, lead)...)
+	lines = append(lines, wrap(lead+strings.NewReplacer("▼", "▾", " · ┃ likely range of the best", "").Replace(c.note()), Width, lead)...)
 	return strings.Join(lines, "\n")
 }

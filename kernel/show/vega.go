@@ -1,11 +1,14 @@
 package show
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // vega is the chart as a Vega-Lite v5 specification. All data lie inside it, and
 // colours are left to the theme of the notebook where they mean nothing.
 func (c *chart) vega() map[string]any {
-	rows := make([]any, 0, len(c.points))
+	rows, steps := make([]any, 0, len(c.points)), []any{}
 	for i, p := range c.points {
 		place := "on the scale"
 		drawn := p.Quality
@@ -14,8 +17,12 @@ func (c *chart) vega() map[string]any {
 		}
 		rows = append(rows, map[string]any{
 			"n": i + 1, "trial": p.Trial, "candidate": clean(p.Label), "value": c.shown(p.Quality), "drawn": c.shown(drawn),
-			"best": c.shown(max(p.Best, c.low)), "place": place, "ended": p.Time.Local().Format(time.TimeOnly), "used": seconds(p.Seconds),
+			"place": place, "ended": p.Time.Local().Format(time.TimeOnly), "used": seconds(p.Seconds),
 		})
+		steps = append(steps, map[string]any{"n": i + 1, "best": c.shown(max(p.Best, c.low))})
+	}
+	if n := len(c.points); n > 0 {
+		steps = append(steps, map[string]any{"n": float64(n) + 0.5, "best": c.shown(max(c.points[n-1].Best, c.low))})
 	}
 	y := map[string]any{
 		"type": "quantitative", "title": c.axis,
@@ -43,6 +50,7 @@ func (c *chart) vega() map[string]any {
 	}
 	layers := []any{
 		map[string]any{
+			"data":     map[string]any{"values": steps},
 			"mark":     map[string]any{"type": "line", "interpolate": "step-after", "strokeWidth": 2, "color": "#1f77b4"},
 			"encoding": map[string]any{"x": x, "y": with("best")},
 		},
@@ -75,10 +83,8 @@ func (c *chart) vega() map[string]any {
 				"y2": map[string]any{"field": "high"}},
 		})
 	}
-	title := map[string]any{"text": c.title, "fontSize": 12, "anchor": "start", "limit": 640}
-	if s := c.note(); s != "" {
-		title["subtitle"] = s
-	}
+	title := map[string]any{"text": c.title, "fontSize": 12, "anchor": "start", "limit": 640, "subtitleFontSize": 11}
+	title["subtitle"] = c.notes()
 	return map[string]any{
 		"$schema": "https://vega.github.io/schema/vega-lite/v5.json",
 		"width":   560, "height": 200,
@@ -115,22 +121,29 @@ func (c *chart) drawsRange() bool {
 }
 
 // note is what stands small above the chart.
-func (c *chart) note() string {
+func (c *chart) note() string { return strings.Join(c.notes(), " · ") }
+
+// notes are the signs of the chart, then what lies below its scale.
+func (c *chart) notes() []string {
 	if len(c.points) == 0 {
-		return "no trial has ended yet"
+		return []string{"no trial has ended yet"}
 	}
-	s := "● a trial   ━ best so far"
+	s := "● a trial · ━ best so far"
 	if c.drawsRange() {
-		s += "   ┃ likely range of the best"
+		s += " · ┃ likely range of the best"
 	}
 	if c.guess != nil && c.inside(*c.guess) {
-		s += "   ╌ guessing"
+		s += " · ╌ guessing"
 	}
+	notes, under := []string{s}, []string{}
 	if n := c.below(); n > 0 {
-		s += "   ▼ below the scale: " + count(n)
+		under = append(under, "▼ below the scale: "+count(n))
 	}
 	if g := c.guessWords(); g != "" {
-		s += "   " + g + ", below the scale too"
+		under = append(under, g+", below the scale too")
 	}
-	return s
+	if len(under) > 0 {
+		notes = append(notes, strings.Join(under, " · "))
+	}
+	return notes
 }
