@@ -127,12 +127,12 @@ func (st *state) queue(t *tenant) *Queue {
 // place is the turn of a search among those that have nothing at work, on the
 // device class where it comes first.
 func (st *state) place(searchID string, working map[string]bool) int {
-	best := 1
+	best := 0
 	for class := range poolOf(st.pool).Devices {
 		n := 1
 		for _, id := range st.alloc.Queue(class) {
 			if string(id) == searchID {
-				if best == 1 || n < best {
+				if best == 0 || n < best {
 					best = n
 				}
 				break
@@ -142,5 +142,5 @@ func (st *state) place(searchID string, working map[string]bool) int {
 			}
 		}
 	}
-	return best
+	return max(best, 1)
 }
