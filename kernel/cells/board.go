@@ -3,7 +3,9 @@ package cells
 import (
 	"context"
 	"encoding/csv"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/easeml/easeml/api"
 	"github.com/easeml/easeml/kernel/jupyter"
@@ -131,9 +133,6 @@ func (c *cell) tasks(ctx context.Context, s *lang.Tasks) error {
 
 // server shows the server, or goes to another one.
 func (c *cell) server(ctx context.Context, s *lang.Server) error {
-	if s.Address != "" {
-		c.watches.end()
-	}
 	if _, err := c.session.connect(ctx, s.Address); err != nil {
 		return err
 	}
@@ -164,6 +163,12 @@ func (c *cell) help(s *lang.Help) error {
 	text, ok := lang.HelpText(s.Topic)
 	if !ok {
 		return fail("NoSuchWord", text, "")
+	}
+	switch {
+	case s.Topic == "":
+		text += "\n\nNot served yet: " + strings.Join(later, " ")
+	case slices.Contains(later, s.Topic):
+		text += "\n\nThis statement is not served yet."
 	}
 	c.page(text)
 	return nil

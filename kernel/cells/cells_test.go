@@ -124,7 +124,7 @@ func TestStatements(t *testing.T) {
 	w.task("digits")
 	w.task("penguins")
 	contains(t, run(t, c, "best digits").text(), "97 % right: 58 of 60 examples that the search never saw", "Trial 2: kNN, k = 5")
-	contains(t, run(t, c, "models").text(), "95.0 % right in the search (95 of 100)", "Not tried yet: tree")
+	contains(t, run(t, c, "models").text(), "95.0 % right in the search (95 of 100)", "Not tried yet (1 of 22): tree")
 	run(t, c, `models digits into "board.csv"`)
 	contains(t, w.read("board.csv"), "trial,candidate,label", "2,knn.k5,\"kNN, k = 5\"", "tree")
 	contains(t, run(t, c, "tasks").text(), "2 tasks, 2 searching", "penguins")
@@ -482,4 +482,48 @@ func TestCompletionAndInspection(t *testing.T) {
 	if s, indent := c.IsComplete("schema t {"); s != "incomplete" || indent == "" {
 		t.Errorf("%s %q", s, indent)
 	}
+}
+
+func TestWaitSurvivesALostServer(t *testing.T) {
+	w := newWorld(t)
+	c := w.cells()
+	w.task("digits")
+	r := &recorder{}
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Execute(t.Context(), jupyter.ExecuteRequest{Code: "wait digits", Out: r})
+		done <- err
+	}()
+	w.listening()
+	w.mu.Lock()
+	w.down = true
+	w.mu.Unlock()
+	w.closeStreams()
+	await(t, "the loss is told", func() bool { return strings.Contains(r.text(), "The server hasn't answered since") })
+	w.mu.Lock()
+	w.down = false
+	v := w.views["alice/digits"]
+	v.State, v.Reason = api.TaskSettled, api.SettledLikelyFinal
+	w.mu.Unlock()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	contains(t, r.text(), "digits · final holds")
+}
+
+func TestStatementsOfLater(t *testing.T) {
+	c := newWorld(t).cells()
+	for _, word := range later {
+		for _, m := range c.Complete(t.Context(), word[:2], 2).Matches {
+			if m == word && word != "share" { // that is an attribute too
+				t.Errorf("%s is proposed", word)
+			}
+		}
+	}
+	var paged string
+	c.config.Page = func(text string) { paged = text }
+	run(t, c, "help")
+	contains(t, paged, "Not served yet: refine")
+	run(t, c, "help why")
+	contains(t, paged, "not served yet")
 }

@@ -210,6 +210,9 @@ func (c *Cells) Complete(_ context.Context, code string, cursor int) jupyter.Com
 	found := lang.Complete(code, cursor, &c.names)
 	out := jupyter.Completion{Start: found.Start, End: found.End}
 	for _, i := range found.Items {
+		if i.Kind == lang.KindWord && slices.Contains(later, i.Text) {
+			continue // it would only be refused
+		}
 		out.Matches = append(out.Matches, i.Text)
 		out.Types = append(out.Types, jupyter.CompletionType{Text: i.Text, Type: string(i.Kind), Signature: i.Doc})
 	}

@@ -61,6 +61,9 @@ func (s *session) connect(ctx context.Context, address string) (*api.Client, err
 		s.current, s.known = nil, nil
 	}
 	s.mu.Unlock()
+	if address != "" {
+		s.cells.watches.end()
+	}
 	s.cells.log.Info("server", "url", found.URL, "private", found.Private, "started", found.Started, "user", me.User)
 	s.cells.follow.use(fresh)
 	return fresh, nil

@@ -7,6 +7,10 @@ import (
 	"github.com/easeml/easeml/kernel/lang"
 )
 
+// later are the words of the statements that the language has and nothing here
+// serves yet.
+var later = []string{"refine", "explain", "why", "pool", "budget", "share", "unshare", "class", "export", "client"}
+
 // statement runs one statement.
 func (c *cell) statement(ctx context.Context, s lang.Statement) error {
 	switch s := s.(type) {

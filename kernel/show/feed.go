@@ -272,10 +272,14 @@ func warningLines(p *page, warnings []api.Warning) {
 	}
 	p.say("Before you trust any number:")
 	for _, w := range warnings {
-		line := "! " + w.Message
-		if w.Fix != "" {
-			line += "  → " + w.Fix
-		}
-		p.add("%s", line)
+		p.add("%s", warningWords(w))
 	}
+}
+
+// warningWords is a warning with what settles it.
+func warningWords(w api.Warning) string {
+	if w.Fix == "" {
+		return "! " + w.Message
+	}
+	return "! " + w.Message + "  → " + w.Fix
 }

@@ -10,6 +10,9 @@ import (
 // shownRows is how many candidates the table of a watch names.
 const shownRows = 6
 
+// shownWarnings is how many warnings about the data it repeats.
+const shownWarnings = 2
+
 // WatchTable is the table under the chart: the verdict, the leaderboard's top,
 // what runs now and what going on could bring.
 func WatchTable(name string, v api.View) Output {
@@ -24,6 +27,13 @@ func WatchTable(name string, v api.View) Output {
 		return p.output()
 	}
 	board(&p, name, v)
+	for i, w := range v.Warnings {
+		if i == shownWarnings {
+			p.say("! and %s", several(len(v.Warnings)-i, "more warning"))
+			break
+		}
+		p.say("%s", warningWords(w))
+	}
 	if v.State == api.TaskSettled {
 		settledLines(&p, name, v)
 		return p.output()
