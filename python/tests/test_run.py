@@ -207,7 +207,7 @@ def _at_epoch(warm, path: Path, epoch: int, word: str) -> None:
 
 def test_pause_and_go_on(warm, tmp_path, made, torch_is_there):
     fed, data, prog, _ = made["digits"]
-    network = {**_network(made), "settings": {**_network(made)["settings"], "epochs": 4, "width": 8}}
+    network = {**_network(made), "settings": {**_network(made)["settings"], "epochs": 8}}
     whole = trial(tmp_path / "0", fed, data, prog, network)
     warm.run(whole)
     first = trial(tmp_path / "1", fed, data, prog, network)
@@ -219,7 +219,7 @@ def test_pause_and_go_on(warm, tmp_path, made, torch_is_there):
     second = trial(tmp_path / "2", fed, data, prog, network, attempt=2, resume="../1/checkpoint")
     warm.run(second)
     steps = [e["step"] for e in events(second) if e["type"] == "progress"]
-    assert steps[0] == paused["step"] + 1 and steps[-1] == 4
+    assert steps[0] == paused["step"] + 1 and steps[-1] == 8
     r, w = result(second), result(whole)
     assert r["quality"] == w["quality"] and [q for _, q, _ in r["curve"]] == [q for _, q, _ in w["curve"]]
     assert r["model"]["format"] == "safetensors"
@@ -289,6 +289,39 @@ def test_started_is_said_before_anything_heavy_is_imported(tmp_path):
             "r.Attempt.go = lambda self: print('numpy' in sys.modules, (self.folder / 'events.jsonl').read_text()); r.run(pathlib.Path(sys.argv[1]))")
     out = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
     assert out.stdout.startswith("False") and '"started"' in out.stdout
+
+
+def test_plugins_are_candidates_and_broken_ones_cost_nothing(tmp_path, made):
+    fed, data, prog, candidates = made["shop"]
+    info = tmp_path / "lab-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lab\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[easeml.candidates]\nlab = lab:candidates\nbroken = lab_gone:candidates\n")
+    (tmp_path / "lab.py").write_text("""
+print("a plugin that prints")
+from easeml.trainer.candidate import CandidateInfo
+from easeml.trainer.families.dummy import Dummy
+class Lab(Dummy):
+    def fit(self, train, valid, report):
+        super().fit(train, valid, report)
+        if self.info.settings["fail"]:
+            {}["lr"]
+def candidates(program, profile):
+    yield Lab(CandidateInfo("lab.good", "lab", "Lab", settings={"fail": False}, source="lab 1.0"))
+    yield Lab(CandidateInfo("lab.bad", "lab", "Lab", settings={"fail": True}, source="lab 1.0"))
+""")
+    (tmp_path / "program.json").write_text(json.dumps(prog))
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    call = [sys.executable, "-m", "easeml.trainer"]
+    out = subprocess.run([*call, "candidates", "--program", str(tmp_path / "program.json"), "--profile", str(fed.folder / "profile.json")],
+                         capture_output=True, text=True, check=True, env=env)
+    listed = {c["id"]: c for c in map(json.loads, out.stdout.splitlines())}
+    assert listed["lab.good"]["source"] == "lab 1.0" and "knn.5" in listed and "the plugin broken can't be loaded" in out.stderr
+    for id in ("lab.good", "lab.bad"):
+        path = trial(tmp_path / id, fed, data, prog, listed[id])
+        subprocess.run([*call, "run", str(path)], check=True, env=env, capture_output=True)
+    assert result(tmp_path / "lab.good")["outcome"] == "ok"
+    assert _failed(tmp_path / "lab.bad", "bug")["message"] == "An error in the candidate's own code (KeyError: 'lr')."
 
 
 def test_the_catalogue_command(tmp_path):

@@ -6,6 +6,7 @@ A broken plugin is named on stderr and left out; it costs nobody else anything.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import json
@@ -13,7 +14,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
 from . import normalization as norm
 from .candidate import Candidate
@@ -26,15 +27,17 @@ from .wire import protected_stdout
 GROUP = "easeml.candidates"
 
 
-def _sources() -> Iterator[tuple[str, object]]:
-    for name in FAMILIES:
-        yield name, importlib.import_module(f".families.{name}", __package__).candidates
+@functools.cache
+def _sources() -> tuple[tuple[str, Callable], ...]:
+    """Name and callable of each family and plugin, found once a process."""
+    found = [(name, importlib.import_module(f".families.{name}", __package__).candidates) for name in FAMILIES]
     from importlib.metadata import entry_points
     for entry in entry_points(group=GROUP):
         try:
-            yield entry.name, entry.load()
+            found.append((entry.name, entry.load()))
         except Exception as error:  # a plugin is other people's code
             print(f"the plugin {entry.name} can't be loaded: {one_sentence(error)}", file=sys.stderr)
+    return tuple(found)
 
 
 def every(program: Program, profile: dict) -> Iterator[Candidate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 from .batch import MOST_LEVELS
 from .checks import warnings
 from .examples import PARTS
+from .metrics import METRICS, Guess, find_metric, quality
 from .parts import Plan
 from .program import Field, Target
 
@@ -35,10 +37,12 @@ def make_profile(feed: "Feed", target: Target | None, inputs: list[tuple[Field, 
         if outputs:
             counts.update(outputs[0][1].tolist())
     of_parts = np.bincount(np.concatenate([known.parts[known.on], parts]).astype(np.int64), minlength=len(PARTS))
-    metric, guess = _metric_and_guess(target, counts)
-    metric_given = feed.spec.get("metric")
-    if metric_given:
-        metric = {"name": metric_given, "reason": "chosen in the schema"}
+    metric = _metric(target, counts)
+    wanted = feed.spec.get("metric")
+    if wanted:
+        find_metric(wanted, target.kind if target else METRICS[wanted].kind if wanted in METRICS else "classes")
+        metric = {"name": wanted, "reason": "chosen in the schema"}
+    guess = _guess(target, counts, metric["name"])
     return {
         "target": target.as_json() if target else None,
         "examples": {"read": n_read, "accepted": len(parts), "known": known_count, "rejected": len(feed.rejects)},
@@ -82,22 +86,31 @@ def _dynamic_range(inputs: list[tuple[Field, np.ndarray]]) -> float:
     return most
 
 
-def _metric_and_guess(target: Target | None, counts: Counter[str]) -> tuple[dict, dict]:
-    """The default metric with its reason, and the guess to beat as a quality of it."""
+def _metric(target: Target | None, counts: Counter[str]) -> dict:
+    """The default metric, with its reason."""
     if target is None or (target.is_classes and not sum(counts.values())):
-        return {"name": "accuracy", "reason": "no example yet"}, {"text": "", "quality": 0.0}
+        return {"name": "accuracy", "reason": "no example yet"}
     if not target.is_classes:
-        return {"name": "r2", "reason": "numbers: the share of their variation that is explained; the error is told in their own unit"}, \
-            {"text": "always the mean", "quality": 0.0}
-    n, present = sum(counts.values()), [c for c in counts.values() if c]
-    common = max(counts, key=lambda k: (counts[k], k))
+        return {"name": "r2", "reason": "numbers: the share of their variation that is explained; the error is told in their own unit"}
+    n, present = sum(counts.values()), sum(1 for c in counts.values() if c)
     rare = min((k for k in counts if counts[k]), key=lambda k: (counts[k], k))
     share = counts[rare] / n
-    text = f'always "{common}"'
-    if len(present) == 2 and share < RARE:
-        return {"name": "average_precision", "reason": f'{rare} is rare ({100 * share:.1f} %), so the share of right answers would say little'}, \
-            {"text": text, "quality": round(share, 4)}
-    if len(present) > 2 and share < 0.25 / len(present):
-        return {"name": "balanced_accuracy", "reason": f'{rare} is rare ({100 * share:.1f} %), so that a model can\'t do well by never saying it'}, \
-            {"text": text, "quality": round(1 / len(present), 4)}
-    return {"name": "accuracy", "reason": "no class is rare"}, {"text": text, "quality": round(counts[common] / n, 4)}
+    if present == 2 and share < RARE:
+        return {"name": "average_precision", "reason": f"{rare} is rare ({100 * share:.1f} %), so the share of right answers would say little"}
+    if present > 2 and share < 0.25 / present:
+        return {"name": "balanced_accuracy", "reason": f"{rare} is rare ({100 * share:.1f} %), so that a model can't do well by never saying it"}
+    return {"name": "accuracy", "reason": "no class is rare"}
+
+
+def _guess(target: Target | None, counts: Counter[str], name: str) -> dict:
+    """What guessing would have as quality of a metric: the line to beat."""
+    n = sum(counts.values())
+    if target is None or (target.is_classes and not n):
+        return {"text": "", "quality": 0.0}
+    if not target.is_classes:
+        return {"text": "always the mean", "quality": 0.0}
+    truth = np.repeat(np.arange(len(target.labels)), [counts[x] for x in target.labels])
+    guess = Guess.learn_classes(truth, len(target.labels))
+    value = quality(find_metric(name, "classes"), truth, guess.predict(n), guess)
+    common = target.labels[int(np.argmax(guess.answer))]
+    return {"text": f'always "{common}"', "quality": round(value, 4) if math.isfinite(value) else 0.0}

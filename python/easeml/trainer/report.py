@@ -137,13 +137,15 @@ class Report:
                 self._control.called.clear()
             if checkpoint and self._checkpoints:
                 self.checkpoint(checkpoint)
+        if i >= of:
+            return  # there is nothing left to stop or to pause
         if order == "pause":
             raise Pause
         if order == "stop":
             self._stop("stopped")
         if self._deadline is not None and now >= self._deadline:
             self._stop("out_of_time")
-        if self.limit is not None and i >= self.limit and i < of:
+        if self.limit is not None and i >= self.limit:
             self._stop("finished")
         patience = max(10, of // 5)
         if self._watch_plateau and quality is not None and i - self.best_step >= patience:

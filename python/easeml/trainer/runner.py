@@ -124,6 +124,10 @@ class Attempt:
         for variable in _THREAD_VARIABLES:
             os.environ[variable] = str(self.threads)
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        visible = (trial.get("device") or {}).get("visible")
+        if visible is not None:  # "" too: a CPU slot must not take a GPU that happens to be there
+            os.environ["CUDA_VISIBLE_DEVICES"] = str(visible)
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what CUDA wants to be deterministic
         self.deadline = float(limits["seconds"]) if limits.get("seconds") else None
         self.watch.start(limits.get("memory_bytes"), self.deadline)
         from .fitting import Fitting  # NumPy and Arrow begin here, after `started`
