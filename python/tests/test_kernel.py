@@ -118,6 +118,31 @@ class KernelTests(jkt.KernelTests):
         self.assertEqual({"text/html", "text/plain"}, set(table["data"]))
         self.assertNotEqual(chart["transient"]["display_id"], table["transient"]["display_id"])
 
+    def test_interrupt_ends_a_wait(self):
+        self.flush_channels()
+        request = self.kc.execute("wait peer until 5m")
+        while True:  # until it has begun
+            message = self.kc.get_iopub_msg(timeout=10)
+            if message["parent_header"].get("msg_id") == request and message["msg_type"] == "execute_input":
+                break
+        self.km.interrupt_kernel()
+        reply = self.get_non_kernel_info_reply(timeout=10)
+        self.assertEqual(reply["parent_header"]["msg_id"], request)
+        self.assertEqual(reply["content"]["ename"], "Interrupted")
+        self.assertIn("the search for peer goes on", reply["content"]["evalue"])
+        self.flush_channels()
+        reply, _ = self.execute_helper(code="print 1")
+        self.assertEqual(reply["content"]["status"], "ok")
+
+    def test_tasks_and_files_are_completed(self):
+        self.flush_channels()
+        for code, match in (("best pe", "peer"), ("feed peer from_", None), ("peer.exa", "examples")):
+            message = self.kc.complete(code)
+            reply = self.get_non_kernel_info_reply(timeout=10)
+            self.assertEqual(reply["parent_header"]["msg_id"], message)
+            found = [m.rsplit(".", 1)[-1] for m in reply["content"]["matches"]]
+            self.assertEqual([match] if match else [], found, code)
+
     def test_nothing_but_warn_writes_to_stderr(self):
         for code in ("tasks", "schema peer " + PROGRAM, "best peer", "models peer", "server", "help feed"):
             self.flush_channels()
