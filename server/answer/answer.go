@@ -140,6 +140,18 @@ func (s *Service) Answer(ctx context.Context, r Request) (Result, error) {
 	return Result{Path: path, Answers: int(done.Answers), Refused: int(done.Refused), Unsure: int(done.Unsure), Seconds: done.Seconds}, nil
 }
 
+// Prepare loads a model in the background, for a question that will most
+// likely come: whoever looks at the best model asks it next.
+func (s *Service) Prepare(modelFolder string) {
+	go func() {
+		if r, err := s.borrow(context.Background(), modelFolder); err == nil {
+			s.giveBack(modelFolder, r, false)
+		} else if !errors.Is(err, ErrClosed) {
+			s.cfg.Log.Warn("a model could not be loaded ahead of a question", "model", modelFolder, "error", err)
+		}
+	}()
+}
+
 // Rescore measures a model on another dataset version, by predicting only.
 func (s *Service) Rescore(ctx context.Context, modelFolder string, data trial.Data, metric string) (validation, test *trial.Score, err error) {
 	var scored trial.Scored

@@ -8,7 +8,27 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/easeml/easeml/api"
+	"github.com/easeml/easeml/server/search"
+	"github.com/easeml/easeml/server/store"
 )
+
+// prepare loads the model of a settled task ahead: who asks what is best goes
+// on to infer.
+func (s *server) prepare(ctx context.Context, task store.Task) {
+	best, ok := search.Served(task)
+	if !ok || task.State != string(api.TaskSettled) {
+		return
+	}
+	if err := s.Store.Read(ctx, func(r *store.Reader) error {
+		tr, err := r.TrialByID(best.TrialID)
+		if err == nil && tr.Model != "" {
+			s.Answer.Prepare(tr.Model)
+		}
+		return err
+	}); err != nil {
+		s.Log.Warn("a model could not be loaded ahead", "task", task.ID, "error", err)
+	}
+}
 
 // routeBest adds the model that answers.
 func (s *server) routeBest() {
@@ -25,6 +45,7 @@ func (s *server) routeBest() {
 			out := &answerOf[api.Report]{Seq: view.Seq, Body: api.Report{Task: view.Body.Task}}
 			if b := view.Body.Best; b != nil && !b.Baseline {
 				out.Body.Best = b
+				s.prepare(ctx, task)
 			}
 			return out, nil
 		})

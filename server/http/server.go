@@ -59,6 +59,7 @@ type Search interface {
 // Answerer answers questions from a model.
 type Answerer interface {
 	Answer(ctx context.Context, r answer.Request) (answer.Result, error)
+	Prepare(modelFolder string) // ahead of a question that will most likely come
 }
 
 // Blobs takes uploads in.
