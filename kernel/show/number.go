@@ -41,14 +41,6 @@ func plural(noun string) string {
 	return noun + "s"
 }
 
-// was gives "was" or "were".
-func was(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
-}
-
 // ordinal is 1st, 2nd, 3rd, 4th …
 func ordinal(n int) string {
 	end := "th"
