@@ -18,70 +18,23 @@ End of input: every group is killed, and the parent leaves.
 
 from __future__ import annotations
 
-import ctypes
-import gc
-import importlib
 import importlib.util
 import json
 import os
 import selectors
 import signal
-import sys
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from .child import be_child, die_with
 from .families import DEEP, FAMILIES
 from .fault import one_sentence
 from .runner import versions
+from .warming import import_deep, import_light
 from .wire import Lines, protected_stdout
 
-_LIGHT = ("numpy", "pyarrow", "pyarrow.ipc", "sklearn.dummy", "sklearn.linear_model", "sklearn.svm", "sklearn.neighbors", "sklearn.ensemble", "sklearn.neural_network",
-          "sklearn.multioutput", "threadpoolctl", "lightgbm", "skimage.feature", "safetensors.numpy", "pandas")
-# torch.optim imports torch._dynamo at its first use, in every child anew if not here.
-_DEEP = ("torch", "torch.nn.functional", "torch._dynamo", "safetensors.torch")
-_OURS = ("acceptance", "batch", "catalogue", "checks", "convert", "estimator", "examples", "fitting", "predict", "ingest", "matching", "metrics",
-         "model", "parts", "profile", "readers.csv", "readers.json", "readers.npz", "runner", "settling")
 _GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL at the end of input."""
-_PR_SET_PDEATHSIG = 1
-
-
-def _import(names: tuple[str, ...]) -> list[str]:
-    """Import modules; the names of those that aren't installed."""
-    missing = []
-    for name in names:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            missing.append(name)
-    return missing
-
-
-def import_light() -> list[str]:
-    """Import what children need, but PyTorch; the names of what isn't installed. Nothing is computed."""
-    # Before any library reads it: waiting threads must sleep, not spin, beside other slots.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # OpenBLAS starts its threads at import; a parent that forks must have none.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    missing = _import(_LIGHT)
-    for name in _OURS:
-        importlib.import_module(f".{name}", __package__)
-    for name in FAMILIES:
-        importlib.import_module(f".families.{name}", __package__)
-    from .estimator import skops
-    skops()
-    if "skimage.feature" in sys.modules:
-        sys.modules["skimage.feature"].hog  # imported when it is first named
-    versions()
-    _settle()
-    return missing
-
-
-def _settle() -> None:
-    """What is alive now stays alive: the collector must not touch, and so copy, its pages in every child."""
-    gc.collect()
-    gc.freeze()
 
 
 @dataclass
@@ -267,7 +220,7 @@ class Parent:
             self._refuse(folder, f"No process could be started: {error.strerror}.")
             return
         if pid == 0:
-            _be_child(folder, command, request, writer, parent, close=[reader, *self._own_descriptors()])
+            be_child(folder, command, request, writer, parent, close=[reader, *self._own_descriptors()])
         os.close(writer)
         os.set_blocking(reader, False)
         child = Child(folder, pid, reader)
@@ -377,28 +330,17 @@ def _is_deep(folder: str) -> bool:
     return family in DEEP or family not in FAMILIES
 
 
-def _die_with(parent: int) -> None:
-    """Let the kernel kill this process when its parent dies; leave at once if that has happened."""
-    try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    except (OSError, AttributeError):  # another system than Linux: the parent kills its groups at its end
-        pass
-    if os.getppid() != parent:
-        os._exit(1)
-
-
 def _be_deep(stdin: int, out: int, parent: int, close: list[int]) -> None:
     """What the deep parent does; it never returns."""
     code = 1
     try:
         signal.set_wakeup_fd(-1)
-        _die_with(parent)
+        die_with(parent)
         for fd in close:
             if fd > 2:
                 os.close(fd)
         begun = time.monotonic()
-        missing = _import(_DEEP)
-        _settle()
+        missing = import_deep()
         lines = Lines(out)
         deep = Parent(stdin, lines)
         lines.write({"ready": {"pid": os.getpid(), "versions": versions(), "missing": missing, "deep": True,
@@ -410,60 +352,6 @@ def _be_deep(stdin: int, out: int, parent: int, close: list[int]) -> None:
         traceback.print_exc()
     finally:
         os._exit(code)
-
-
-def _be_child(folder: str, command: str, request: dict, writer: int, parent: int, close: list[int]) -> None:
-    """What the forked child does; it never returns."""
-    code = 1
-    try:
-        signal.set_wakeup_fd(-1)
-        os.setsid()
-        _die_with(parent)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        null = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(null, 0)
-        for fd in close:
-            if fd > 2:
-                os.close(fd)
-        log = os.open(os.path.join(folder, "log.txt"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        sys.stdin = open(0, closefd=False)
-        os.environ.update({str(k): str(v) for k, v in (request.get("env") or {}).items()})
-        threads = (request.get("limits") or {}).get("threads")
-        if threads:
-            os.environ["OMP_NUM_THREADS"] = str(int(threads))
-
-        def tell(line: bytes) -> None:
-            try:
-                os.write(writer, line)
-            except OSError:
-                pass
-
-        def notify() -> None:
-            tell(b"e\n")
-
-        def memory(count: int) -> None:
-            tell(b"m %d\n" % count)
-
-        if command == "ingest":
-            from .ingest import ingest
-            code = ingest(Path(folder), notify, memory)
-        else:
-            from .runner import run
-            code = run(Path(folder), notify, memory)
-    except BaseException as error:  # nothing may escape into the parent's loop
-        import traceback
-        traceback.print_exc()
-        code = 1 if not isinstance(error, SystemExit) else int(error.code or 0)
-    finally:
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os._exit(code)
 
 
 def serve() -> int:
