@@ -1,7 +1,6 @@
 package allocator
 
 import (
-	"fmt"
 	"math"
 	"sort"
 )
@@ -59,16 +58,14 @@ func FitPaperPrior(history []Row, family func(CandidateID) string) (*Prior, erro
 		}
 		return v
 	})}
-	costs, err := scaledCosts(t)
-	if err != nil {
-		return nil, err
-	}
+	costs := scaledCosts(t)
 	p.Seconds = SecondsPrior{Mean: costs, Slope: make([][2]float64, n), Cov: make(Symmetric, n*(n+1)/2), Noise: 1}
 	return Seal(*p)
 }
 
-// scaledCosts is the logarithm of the mean of the candidates' seconds over rows scaled to mean 1.
-func scaledCosts(t *table) ([]float64, error) {
+// scaledCosts is the logarithm of the mean of the candidates' seconds over rows scaled to mean 1; of a candidate that
+// was never timed it is that mean.
+func scaledCosts(t *table) []float64 {
 	n := len(t.candidates)
 	sum, count := make([]float64, n), make([]float64, n)
 	for i := range t.logSeconds {
@@ -88,12 +85,11 @@ func scaledCosts(t *table) ([]float64, error) {
 	}
 	out := make([]float64, n)
 	for k := range n {
-		if count[k] == 0 {
-			return nil, fmt.Errorf("no past search has the seconds of candidate %q; the paper's prior needs them", t.candidates[k].ID)
+		if count[k] > 0 { // else the mean cost, whose logarithm is 0
+			out[k] = math.Log(sum[k] / count[k])
 		}
-		out[k] = math.Log(sum[k] / count[k])
 	}
-	return out, nil
+	return out
 }
 
 func column(rows [][]float64, k int) (mean, variance float64) {

@@ -54,6 +54,8 @@ func (a *Allocator) pick(c int) (pick, bool) {
 		return a.greedy(a.runnable(c), c), true
 	case PolicyFCFS:
 		return a.first(a.runnable(c), c), true
+	case PolicyMostCited, PolicyMostRecent:
+		return a.habit(a.runnable(c), c), true
 	}
 	return a.random(a.runnable(c), c), true
 }

@@ -17,12 +17,18 @@ const (
 	PolicyMMEI       = "mm-ei"
 	PolicyFCFS       = "fcfs"
 	PolicyRandom     = "random"
+	PolicyMostCited  = "most-cited"
+	PolicyMostRecent = "most-recent"
 )
 
 // Policies lists the names that [Options.Policy] takes.
 func Policies() []string {
-	return []string{PolicyDefault, PolicyHybrid, PolicyRoundRobin, PolicyGreedy, PolicyMMEI, PolicyFCFS, PolicyRandom}
+	return []string{PolicyDefault, PolicyHybrid, PolicyRoundRobin, PolicyGreedy, PolicyMMEI, PolicyFCFS, PolicyRandom, PolicyMostCited, PolicyMostRecent}
 }
+
+// Ordered tells whether a policy is one of the two habits of people that the paper compares with: searches in turn, each
+// training its candidates in [Options.Order].
+func Ordered(policy string) bool { return policy == PolicyMostCited || policy == PolicyMostRecent }
 
 // Options fix how an Allocator decides. The zero value is the product's default.
 type Options struct {
@@ -38,6 +44,8 @@ type Options struct {
 	Settle SettleOptions `json:"settle"`
 	Hybrid HybridOptions `json:"hybrid"`
 	Seed   uint64        `json:"seed,omitempty"` // of the random policy
+	// Order is in which most-cited and most-recent train a search's candidates; those it doesn't name come last, by id.
+	Order []CandidateID `json:"order,omitempty"`
 }
 
 // SettleOptions are the constants of "likely final".

@@ -2,6 +2,7 @@ package allocator
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -184,6 +185,37 @@ func (a *Allocator) robin(rs []*search, c int) pick {
 	i := sort.Search(len(rs), func(i int) bool { return rs[i].id > a.hybrid.Turn })
 	p := rs[i%len(rs)].ucb(a, c)
 	p.turn = "robin"
+	return p
+}
+
+// habit serves the searches in turn and takes the first candidate of Options.Order that is left.
+func (a *Allocator) habit(rs []*search, c int) pick {
+	i := sort.Search(len(rs), func(i int) bool { return rs[i].id > a.hybrid.Turn })
+	s := rs[i%len(rs)]
+	p := pick{search: s, arm: -1, second: -1, turn: "robin"}
+	stage, cheapest := s.places[c].stage, 0.0
+	if stage == 1 {
+		cheapest = s.cheapestCost(a, c)
+	}
+	place := func(k int) int {
+		if i := slices.Index(a.opts.Order, s.arms[k].ID); i >= 0 {
+			return i
+		}
+		return len(a.opts.Order)
+	}
+	for k := range s.arms {
+		switch {
+		case !s.considered(a, k, c, stage, cheapest):
+		case p.arm < 0 || place(k) < place(p.arm):
+			p.arm, p.second = k, p.arm
+		case p.second < 0 || place(k) < place(p.second):
+			p.second = k
+		}
+	}
+	p.score, p.secondScore = -float64(place(p.arm)), math.Inf(-1)
+	if p.second >= 0 {
+		p.secondScore = -float64(place(p.second))
+	}
 	return p
 }
 

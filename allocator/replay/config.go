@@ -3,9 +3,9 @@ package replay
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/easeml/easeml/allocator"
@@ -16,35 +16,50 @@ const Clairvoyant = "clairvoyant"
 
 // Metrics of a report.
 const (
-	MetricCost = "cost" // device time spent
-	MetricTime = "time" // time on the clock
+	MetricCost = "cost" // device time spent, as a share of that of all trials
+	MetricTime = "time" // time on the clock, as a share of all trials' cost ÷ devices
 )
 
-// SyntheticCost in place of a file draws costs from the seed: log-normal, a factor e^1.5 between candidates and e^0.5
-// between cells.
+// SyntheticCost in place of a cost file draws costs from the seed, "synthetic:SEED" from one of their own:
+//
+//	c(i,k) = exp(1.5·a_k + 1.0·b_i + 0.5·e_ik),  a, b, e ~ N(0,1),
+//
+// a factor per candidate, one per data set, and noise.
 const SyntheticCost = "synthetic"
 
-// Config says what is replayed. The zero value of every field but Quality has a meaning.
+// AllHistory is Config.History's word for every row that is not a tenant; NoHistory is for none.
+const (
+	AllHistory = 0
+	NoHistory  = -1
+)
+
+// Config says what is replayed. The zero value of every field but Quality (or Synthetic) has a meaning.
 type Config struct {
-	Quality  string    `json:"quality"`            // CSV: data sets × candidates, in [0,1] or in percent
-	Cost     string    `json:"cost,omitempty"`     // CSV of seconds; "" = 1 for every cell; "synthetic"
-	Features string    `json:"features,omitempty"` // CSV of data sets × (examples, features, …); "" = unknown sizes
-	Policies []string  `json:"policies"`           // allocator.Policies() and "clairvoyant"; none = roundrobin, hybrid, default, clairvoyant
-	Tenants  int       `json:"tenants"`            // 0 = 10
-	Devices  int       `json:"devices"`            // 0 = 1
-	Repeats  int       `json:"repeats"`            // draws; 0 = 20
-	Targets  []float64 `json:"targets"`            // mean losses; none = 0.05, 0.02, 0.01, 0.005
-	Metric   string    `json:"metric"`             // "" = cost
-	Seed     uint64    `json:"seed"`
+	Quality   string     `json:"quality,omitempty"`   // CSV: data sets × candidates, in [0,1] or in percent; an empty cell fails
+	Cost      string     `json:"cost,omitempty"`      // CSV of seconds; "" = 1 for every cell; "synthetic[:SEED]"
+	Features  string     `json:"features,omitempty"`  // CSV of data sets × (examples, features, …); "" = unknown sizes
+	Synthetic *Synthetic `json:"synthetic,omitempty"` // in place of Quality and Cost
+	Arrivals  string     `json:"arrivals,omitempty"`  // CSV of tenant, time; "" = all start together
+	Policies  []string   `json:"policies"`            // allocator.Policies() and "clairvoyant"; none = roundrobin, hybrid, default, clairvoyant
+	Tenants   int        `json:"tenants"`             // 0 = 10
+	Devices   int        `json:"devices"`             // 0 = 1
+	Repeats   int        `json:"repeats"`             // draws; 0 = 20
+	Targets   []float64  `json:"targets"`             // losses; none = 0.05, 0.02, 0.01, 0.005
+	Metric    string     `json:"metric"`              // "" = cost
+	Seed      uint64     `json:"seed"`
 	// History is how many other rows the prior is fitted from; 0 = all, -1 = none (families alone).
 	History int `json:"history"`
 	// Noise is the standard deviation of an error added to each quality that is observed; losses stay true.
 	Noise      float64  `json:"noise,omitempty"`
 	KnownCosts bool     `json:"known_costs,omitempty"` // tell the tenants' true seconds beforehand
 	Drop       []string `json:"drop,omitempty"`        // columns to leave out
-	// Settle lets searches end by "likely final" (default policy); else all goes on to the smallest target.
+	// Orders are those of the policies most-cited and most-recent.
+	Orders map[string][]string `json:"orders,omitempty"`
+	// Settle lets searches end by "likely final" (default policy); else all goes on to a loss of 0.
 	Settle bool `json:"settle,omitempty"`
-	// Options of the allocator; Policy and Seed are the replay's.
+	// NoRho leaves finish-time fairness out, which takes as long again as all the rest.
+	NoRho bool `json:"-"`
+	// Options of the allocator; Policy, Seed and Order are the replay's.
 	Options allocator.Options `json:"options"`
 	// Family groups candidates; nil = the id without a trailing "-NN".
 	Family func(allocator.CandidateID) string `json:"-"`
@@ -54,15 +69,34 @@ var trailingNumber = regexp.MustCompile(`-\d+$`)
 
 // filled returns the config with defaults in place of zeros, or an error that names the field.
 func (c Config) filled() (Config, error) {
-	if c.Quality == "" {
+	if c.Quality == "" && c.Synthetic == nil {
 		return c, fmt.Errorf("no quality matrix was named; give a CSV file of data sets by candidates")
+	}
+	if c.Quality != "" && c.Synthetic != nil {
+		return c, fmt.Errorf("a quality matrix was named and a synthetic one asked for; give one of the two")
+	}
+	if c.Synthetic != nil {
+		if err := c.Synthetic.check(); err != nil {
+			return c, err
+		}
 	}
 	if len(c.Policies) == 0 {
 		c.Policies = []string{allocator.PolicyRoundRobin, allocator.PolicyHybrid, allocator.PolicyDefault, Clairvoyant}
 	}
-	for _, p := range c.Policies {
+	for i, p := range c.Policies {
 		if p != Clairvoyant && !slices.Contains(allocator.Policies(), p) {
 			return c, fmt.Errorf("unknown policy %q; there are %s and %s", p, strings.Join(allocator.Policies(), ", "), Clairvoyant)
+		}
+		if slices.Contains(c.Policies[:i], p) {
+			return c, fmt.Errorf("policy %s is named twice", p)
+		}
+		if allocator.Ordered(p) && len(c.Orders[p]) == 0 {
+			return c, fmt.Errorf("policy %s needs the order in which people try the candidates, such as --order %s=A,B,C", p, p)
+		}
+	}
+	for name := range c.Orders {
+		if !allocator.Ordered(name) {
+			return c, fmt.Errorf("an order was given for %q; only %s and %s have one", name, allocator.PolicyMostCited, allocator.PolicyMostRecent)
 		}
 	}
 	for _, f := range []struct {
@@ -77,7 +111,7 @@ func (c Config) filled() (Config, error) {
 			return c, fmt.Errorf("%s is %d; it must be positive", f.name, *f.value)
 		}
 	}
-	if c.History < -1 {
+	if c.History < NoHistory {
 		return c, fmt.Errorf("history is %d; it must be a number of rows, 0 for all or -1 for none", c.History)
 	}
 	if len(c.Targets) == 0 {
@@ -85,7 +119,7 @@ func (c Config) filled() (Config, error) {
 	}
 	for _, t := range c.Targets {
 		if !(t >= 0 && t < 1) {
-			return c, fmt.Errorf("target %v is no mean loss; it must be at least 0 and below 1", t)
+			return c, fmt.Errorf("target %v is no loss; it must be at least 0 and below 1", t)
 		}
 	}
 	if c.Metric == "" {
@@ -103,169 +137,18 @@ func (c Config) filled() (Config, error) {
 	return c, nil
 }
 
-// data are the matrices, aligned and checked.
-type data struct {
-	rows    []string
-	ids     []allocator.CandidateID
-	quality [][]float64
-	cost    [][]float64
-	size    [][2]int // examples, features; 0 = unknown
-	notes   []string
-}
-
-func (c *Config) load() (*data, error) {
-	q, err := readFile(c.Quality)
+// costSeed tells whether costs are drawn, and from which seed.
+func (c *Config) costSeed() (seed uint64, drawn bool, err error) {
+	rest, ok := strings.CutPrefix(c.Cost, SyntheticCost)
+	switch {
+	case !ok || rest != "" && rest[0] != ':':
+		return 0, false, nil
+	case rest == "":
+		return c.Seed, true, nil
+	}
+	seed, err = strconv.ParseUint(rest[1:], 10, 64)
 	if err != nil {
-		return nil, err
+		return 0, false, fmt.Errorf("the cost %q has no seed; write %s:SEED with a whole number", c.Cost, SyntheticCost)
 	}
-	q.drop(c.Drop)
-	if len(q.Columns) == 0 {
-		return nil, fmt.Errorf("%s has no column left after dropping %s", c.Quality, strings.Join(c.Drop, ", "))
-	}
-	d := &data{rows: q.Rows, quality: q.Cells}
-	for _, name := range q.Columns {
-		d.ids = append(d.ids, allocator.CandidateID(name))
-	}
-	if err := d.readQuality(q, c.Quality); err != nil {
-		return nil, err
-	}
-	if err := d.readCost(q, c); err != nil {
-		return nil, err
-	}
-	if err := d.readSizes(c.Features); err != nil {
-		return nil, err
-	}
-	for i := range d.rows {
-		usable := false
-		for k := range d.ids {
-			usable = usable || !math.IsNaN(d.quality[i][k])
-		}
-		if !usable {
-			return nil, fmt.Errorf("%s: row %s has no cell with both a quality and a cost", c.Quality, d.rows[i])
-		}
-	}
-	if c.Tenants > len(d.rows) {
-		return nil, fmt.Errorf("%d tenants were asked for, but %s has %d rows", c.Tenants, c.Quality, len(d.rows))
-	}
-	if c.Tenants == len(d.rows) && c.History >= 0 {
-		d.notes = append(d.notes, "every row is a tenant, so there is no history: the prior is from families alone")
-	}
-	return d, nil
-}
-
-func (d *data) readQuality(q *Matrix, path string) error {
-	top := 0.0
-	for i, row := range q.Cells {
-		for k, x := range row {
-			if x < 0 || x > 100 {
-				return fmt.Errorf("%s, row %s, column %s: %v is no quality; they lie between 0 and 1, or between 0 and 100 in percent", path, q.Rows[i], q.Columns[k], x)
-			}
-			if x > top {
-				top = x
-			}
-		}
-	}
-	if top > 1 {
-		d.notes = append(d.notes, path+" is read as percent")
-		for _, row := range q.Cells {
-			for k := range row {
-				row[k] /= 100
-			}
-		}
-	}
-	return nil
-}
-
-func (d *data) readCost(q *Matrix, c *Config) error {
-	switch c.Cost {
-	case "":
-		d.cost = fill(len(d.rows), len(d.ids), func(int, int) float64 { return 1 })
-		d.notes = append(d.notes, "no cost matrix: every trial takes 1 s")
-	case SyntheticCost:
-		r := rand.New(rand.NewPCG(c.Seed, 0xc057))
-		level := make([]float64, len(d.ids))
-		for k := range level {
-			level[k] = 1.5 * r.NormFloat64()
-		}
-		d.cost = fill(len(d.rows), len(d.ids), func(_, k int) float64 { return math.Exp(level[k] + 0.5*r.NormFloat64()) })
-		d.notes = append(d.notes, fmt.Sprintf("costs are synthetic, drawn from seed %d", c.Seed))
-	default:
-		m, err := readFile(c.Cost)
-		if err != nil {
-			return err
-		}
-		for i, row := range m.Cells {
-			for k, x := range row {
-				if x <= 0 {
-					return fmt.Errorf("%s, row %s, column %s: a trial cannot take %v s; costs must be positive", c.Cost, m.Rows[i], m.Columns[k], x)
-				}
-			}
-		}
-		known := map[string]bool{}
-		for _, r := range m.Rows {
-			known[r] = true
-		}
-		for _, r := range q.Rows {
-			if !known[r] {
-				return fmt.Errorf("%s has no row %s, which %s has", c.Cost, r, c.Quality)
-			}
-		}
-		for _, name := range q.Columns {
-			if !slices.Contains(m.Columns, name) {
-				return fmt.Errorf("%s has no column %s, which %s has (leave it out with drop)", c.Cost, name, c.Quality)
-			}
-		}
-		d.cost = m.aligned(q).Cells
-	}
-	for i := range d.quality { // a cell counts where both are known
-		for k := range d.ids {
-			if math.IsNaN(d.quality[i][k]) || math.IsNaN(d.cost[i][k]) {
-				d.quality[i][k], d.cost[i][k] = math.NaN(), math.NaN()
-			}
-		}
-	}
-	return nil
-}
-
-func (d *data) readSizes(path string) error {
-	d.size = make([][2]int, len(d.rows))
-	if path == "" {
-		return nil
-	}
-	m, err := readFile(path)
-	if err != nil {
-		return err
-	}
-	at := map[string]int{}
-	for i, r := range m.Rows {
-		at[r] = i
-	}
-	for i, r := range d.rows {
-		j, ok := at[r]
-		if !ok {
-			return fmt.Errorf("%s has no row %s: every data set needs its size", path, r)
-		}
-		for k := 0; k < 2 && k < len(m.Columns); k++ {
-			x := m.Cells[j][k]
-			if math.IsNaN(x) {
-				continue
-			}
-			if x < 0 || x > 1e12 {
-				return fmt.Errorf("%s, row %s, column %s: %v is no size", path, r, m.Columns[k], x)
-			}
-			d.size[i][k] = int(x)
-		}
-	}
-	return nil
-}
-
-func fill(rows, columns int, at func(i, k int) float64) [][]float64 {
-	m := make([][]float64, rows)
-	for i := range m {
-		m[i] = make([]float64, columns)
-		for k := range m[i] {
-			m[i][k] = at(i, k)
-		}
-	}
-	return m
+	return seed, true, nil
 }

@@ -20,6 +20,7 @@ type Matrix struct {
 // missing. name stands in the messages.
 func ReadMatrix(r io.Reader, name string) (*Matrix, error) {
 	c := csv.NewReader(r)
+	c.FieldsPerRecord = -1
 	head, err := c.Read()
 	if err != nil {
 		return nil, fmt.Errorf("%s has no head line: %w", name, err)
@@ -47,6 +48,9 @@ func ReadMatrix(r io.Reader, name string) (*Matrix, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		line, _ := c.FieldPos(0)
+		if len(record) != len(head) {
+			return nil, fmt.Errorf("%s, line %d: there are %d cells under a head line of %d", name, line, len(record), len(head))
+		}
 		if rows[record[0]] {
 			return nil, fmt.Errorf("%s, line %d: row %q stands twice", name, line, record[0])
 		}
