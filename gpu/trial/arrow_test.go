@@ -50,7 +50,8 @@ write("empty.arrow", pa.table({k: pa.array([], pa.int64() if k in ("row", "line"
                                for k in ("source", "row", "line", "column", "value", "reason", "remedy")}))
 write("classes.arrow", pa.table({"number": [5, 6], "truth": pa.array(["a", "b"]).dictionary_encode(), "prediction": ["a", "a"],
                                  "probabilities": pa.array([[.75, .25], [.5, .5]], pa.list_(pa.float32(), 2))}))
-write("values.arrow", pa.table({"number": [5, 6], "truth": [1.5, 2.0], "prediction": pa.array([[1.0, 2.0], None], pa.list_(pa.float64()))}))
+write("values.arrow", pa.table({"number": [5, 6], "truth": [1.5, 2.0], "prediction": pa.array([[1.0, 2.0], None], pa.list_(pa.float64())),
+                                "probabilities": pa.nulls(2)}))
 `
 
 func TestArrowFromPython(t *testing.T) {

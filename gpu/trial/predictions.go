@@ -39,6 +39,9 @@ func ReadPredictions(path string) ([]Prediction, error) {
 			return err
 		}
 		probabilities, _ := b.column("probabilities") // optional
+		if _, none := probabilities.(*array.Null); none {
+			probabilities = nil
+		}
 		for i := range number {
 			p := Prediction{Number: number[i]}
 			if p.Truth, err = value(truth, i); err != nil {

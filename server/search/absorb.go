@@ -75,7 +75,10 @@ func (st *state) judge(tr store.Trial, attempt store.Attempt, events []trial.Eve
 		quality := float64(result.Quality)
 		tr.State, tr.Quality, tr.Ended = attempt.Outcome, &quality, &now
 		tr.Model = filepath.Join(attempt.Folder, trial.ModelFolder)
-		tr.HeldOut, tr.Result = summary(attempt.Folder, result)
+		var err error
+		if tr.HeldOut, tr.Result, err = summary(attempt.Folder, result); err != nil {
+			st.cfg.Log.Warn("held-out answers of a trial could not be read, so it is compared with no other", "folder", attempt.Folder, "error", err)
+		}
 	case attempt.Outcome == trial.Paused:
 		v.requeued, tr.State = true, "paused"
 	case attempt.Outcome == trial.Stopped && leaving == leaveAway || attempt.Outcome == "lost" && attempt.Number < maxLost:
@@ -111,10 +114,11 @@ func paused(events []trial.Event) bool {
 // summary keeps of a result what outlives its folder: the figures, and the
 // loss of each held-out example (0 or 1 for classes, the absolute error for
 // numbers), for paired tests.
-func summary(folder string, result trial.Result) (heldOut []byte, kept json.RawMessage) {
+func summary(folder string, result trial.Result) (heldOut []byte, kept json.RawMessage, err error) {
 	n := 0
 	if result.Predictions != "" {
-		if rows, err := trial.ReadPredictions(filepath.Join(folder, result.Predictions)); err == nil {
+		var rows []trial.Prediction
+		if rows, err = trial.ReadPredictions(filepath.Join(folder, result.Predictions)); err == nil {
 			heldOut, n = losses(rows), len(rows)
 		}
 	}
@@ -122,7 +126,7 @@ func summary(folder string, result trial.Result) (heldOut []byte, kept json.RawM
 		"quality": result.Quality, "interval": result.QualityInterval, "n": n, "metrics": result.Metrics, "test": result.Test,
 		"steps": result.Steps, "curve": result.Curve, "seconds": result.Seconds,
 	})
-	return heldOut, kept
+	return heldOut, kept, err
 }
 
 func losses(rows []trial.Prediction) []byte {
@@ -130,11 +134,14 @@ func losses(rows []trial.Prediction) []byte {
 	out := make([]byte, 0, 4*len(rows))
 	for _, p := range rows {
 		loss := 0.0
-		if len(p.Truth.Numbers) == 0 {
+		switch {
+		case len(p.Truth.Numbers) == 0:
 			if p.Truth.Label != p.Prediction.Label {
 				loss = 1
 			}
-		} else {
+		case len(p.Prediction.Numbers) != len(p.Truth.Numbers):
+			loss = math.MaxFloat32 // no answer is the worst one
+		default:
 			for i, truth := range p.Truth.Numbers {
 				loss += math.Abs(truth - p.Prediction.Numbers[i])
 			}
