@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,11 @@ from folders import DIGITS, SHOP, choose, digits, feed, program, result, shop_ro
 class Asked:
     """A predictor process and its lines."""
 
-    def __init__(self, model: Path):
-        self.process = subprocess.Popen([sys.executable, "-m", "easeml.trainer", "predict", str(model)], stdin=subprocess.PIPE,
+    def __init__(self, model: Path, *, alone: bool = False):
+        call = [sys.executable, "-m", "easeml.trainer", "predict", str(model)]
+        if alone:  # a process in between: no warm parent is the child of the same one
+            call = ["sh", "-c", '"$@"; exit $?', "sh", *call]
+        self.process = subprocess.Popen(call, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.ready = json.loads(self.process.stdout.readline())["ready"]
         self._n = 0
@@ -63,13 +67,27 @@ def figures(warm, tmp_path_factory):
     path = trial(root / "t", fed, data, DIGITS, choose(fed, DIGITS)["svm-rbf.c10"])
     warm.run(path)
     asked = Asked(path / "model")
-    yield asked, fed, data, result(path)
+    yield asked, fed, data, result(path), path / "model"
     asked.close()
+
+
+@pytest.fixture(scope="module")
+def torch_model(warm, figures, tmp_path_factory):
+    pytest.importorskip("torch")
+    _, fed, data, _, _ = figures
+    path = trial(tmp_path_factory.mktemp("net") / "t", fed, data, DIGITS, choose(fed, DIGITS)["resnet-small"], limits={"steps": 1})
+    warm.run(path)
+    return path / "model"
+
+
+def digit_images(n: int) -> np.ndarray:
+    from sklearn.datasets import load_digits
+    return load_digits().images[:n]
 
 
 def test_the_test_figure_is_what_infer_gives(figures, tmp_path):
     from sklearn.datasets import load_digits
-    asked, fed, data, r = figures
+    asked, fed, data, r, _ = figures
     assert asked.ready["candidate"] == "svm-rbf.c10" and asked.ready["target"]["labels"] == [str(i) for i in range(10)]
     rows = np.array([row for row, part in zip(fed.index["row"], fed.index["part"]) if part == "test"])
     all_digits = load_digits()
@@ -143,6 +161,31 @@ def test_numbers_come_back_in_their_own_unit(warm, tmp_path):
     asked.close()
     assert [a["answer"]["price"] for a in answers] == pytest.approx([5000, 5010, 5020, 5030, 5040], abs=5)
     assert answers[0]["sure"] is None
+
+
+def test_warm_and_alone_answer_alike(figures, tmp_path, torch_model):
+    for model in (figures[4], torch_model):
+        np.savez(tmp_path / "x.npz", image=digit_images(40))
+        answers, pids = [], set()
+        for alone in (False, True):
+            asked = Asked(model, alone=alone)
+            answers.append(asked.infer(tmp_path / "out", tmp_path / "x.npz"))
+            pids.add(asked.ready["pid"] == asked.process.pid)
+            asked.close()
+        assert answers[0] == answers[1]
+        assert pids == {False}  # warm: a child of the parent answers; alone: the shell's child
+
+
+def test_a_killed_predictor_takes_its_warm_child_along(figures):
+    import os
+    asked = Asked(figures[4])
+    pid = asked.ready["pid"]
+    asked.process.kill()
+    asked.process.wait()
+    asked.process.stdin.close()
+    asked.process.stdout.close()
+    while os.path.exists(f"/proc/{pid}"):  # it sees the end of its input; the parent reaps it
+        time.sleep(0.01)
 
 
 def test_a_folder_without_a_model(tmp_path):

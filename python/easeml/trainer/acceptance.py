@@ -90,6 +90,9 @@ def accept(feed: "Feed") -> None:
     parts = give_parts(strata, [input_hashes[i] for i in new], groups, split.shares, known_strata, known.parts, known.units, order) \
         if len(new) else np.zeros(0, dtype=np.int64)
 
+    for name in dict.fromkeys(r.source for r in feed.rejects if r.counted_from == 0):
+        feed.notes.append(f"{name}: rows are counted from 0")
+
     log.write("phase", name="save")
     _write(feed, columns, outputs, target, new, numbers, example_hashes, input_hashes, parts, groups, kept)
     profile = make_profile(feed, target, [(f, v[new]) for f, v in columns], [(f, v[new]) for f, v in outputs], known, parts, split,
@@ -159,7 +162,7 @@ def _reject(feed: "Feed", i: int, column: str, value: str | None, reason: str, r
     from .ingest import Reject
     rows = feed.rows
     source = feed.source_names[rows.sources[i]]
-    return Reject(source, rows.rows[i], rows.lines[i], column, value, reason, remedy, 0 if f"{source}: rows are counted from 0" in feed.notes else 1)
+    return Reject(source, rows.rows[i], rows.lines[i], column, value, reason, remedy, feed.counted_from[rows.sources[i]])
 
 
 def _strata(target: Target | None, outputs, known: Known, new: np.ndarray) -> tuple[Target | None, np.ndarray, np.ndarray]:

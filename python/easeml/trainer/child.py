@@ -73,3 +73,34 @@ def be_child(folder: str, command: str, request: dict, writer: int, parent: int,
             sys.stderr.flush()
         finally:
             os._exit(code)
+
+
+def be_predictor(connection, request: dict, streams: list[int], parent: int, close: list[int]) -> None:
+    """What a child that answers for a `predict` process does, on that process's streams; it never returns."""
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        os.setsid()
+        die_with(parent)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for target, fd in enumerate(streams):
+            os.dup2(fd, target)
+        for fd in (*close, *streams):
+            if fd > 2:
+                os.close(fd)
+        connection.send(b"here")
+        sys.stdin = open(0, closefd=False)
+        threads = int(request.get("threads") or 1)
+        import threadpoolctl
+        threadpoolctl.threadpool_limits(threads)
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(threads)
+        from .predict import answer_until_end
+        code = answer_until_end(Path(request["folder"]))
+        connection.send(b"%d" % code)
+    except BaseException:
+        import traceback
+        traceback.print_exc()
+    finally:
+        os._exit(code)

@@ -83,6 +83,7 @@ class Feed:
         self.rows = Rows()
         self.read = 0
         self.source_names: list[str] = []
+        self.counted_from: list[int] = []
         self.columns_of: dict[str, list[str]] = {}
         self.unused: dict[str, Counter] = {}
 
@@ -132,6 +133,7 @@ class Feed:
             name = str(s["name"])
             source = open_source(name, self._path(s), self.options)
             self.source_names.append(name)
+            self.counted_from.append(source.counted_from)
             for b in self._blocks(at, source):
                 if time.monotonic() - last >= 0.5:
                     last = time.monotonic()

@@ -18,7 +18,9 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
+from .door import knock
 from .events import dump
+from .families import DEEP
 from .fault import Fault, one_sentence
 from .wire import Lines, protected_stdout, requests
 
@@ -27,10 +29,29 @@ SURE = 0.8
 
 
 def serve_model(folder: Path) -> int:
-    """Load the model in `folder` and answer until the input ends; 1 where it can't be loaded."""
+    """Answer for the model in `folder` until the input ends; 1 where it can't be loaded.
+
+    Where a warm parent of the same server is there, its child answers in this process's place: it
+    starts in milliseconds instead of the seconds that imports take.
+    """
+    folder = Path(folder).resolve()
+    try:
+        with open(folder / "spec.json", encoding="utf-8") as f:
+            deep = json.load(f)["candidate"]["family"] in DEEP
+    except (OSError, ValueError, KeyError, TypeError):
+        deep = False
+    for door in (True, False) if deep else (False,):
+        code = knock(folder, door)
+        if code is not None:
+            return code
+    return answer_until_end(folder)
+
+
+def answer_until_end(folder: Path) -> int:
+    """The same in this very process."""
     out = Lines(protected_stdout())
     try:
-        predictor = Predictor(Path(folder).resolve())
+        predictor = Predictor(folder)
     except Fault as fault:
         out.write({"id": 0, "failed": fault.as_event()})
         return 1

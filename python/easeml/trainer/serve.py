@@ -13,7 +13,7 @@ In:  {"run": FOLDER, "command": "run"|"ingest", "env": {}, "limits": {"threads":
 Out: {"ready": {…}}  {"started": FOLDER, "pid": n}  {"event": FOLDER}
      {"ended": FOLDER, "code": n|null, "signal": name|null, "peak_bytes": n}  {"error": text}
      (``ended`` has a ``message`` where a folder could not be begun.)
-End of input: every group is killed, and the parent leaves.
+End of input: every group is killed, and the parent leaves. It also keeps a door for predictors, see `door`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ import signal
 import time
 from dataclasses import dataclass, field
 
-from .child import be_child, die_with
+from .child import be_child, be_predictor, die_with
+from .door import admit, listen
 from .families import DEEP, FAMILIES
 from .fault import one_sentence
 from .runner import versions
@@ -39,9 +40,9 @@ _GRACE = 2.0
 
 @dataclass
 class Child:
-    """A forked child: its folder as it was asked for, its pipe, and the most private bytes it told of."""
+    """A forked child: its folder as it was asked for (None: a predictor), its pipe, and the most private bytes it told of."""
 
-    folder: str
+    folder: str | None
     pid: int
     pipe: int
     peak: int = 0
@@ -63,11 +64,12 @@ class Deep:
 class Parent:
     """The loop of a parent over its input, its children's pipes and their ends.
 
-    `stdin` is where requests come from, `out` where answers go.
+    `stdin` is where requests come from, `out` where answers go; `deep` tells which door it keeps.
     """
 
-    def __init__(self, stdin: int, out: Lines):
+    def __init__(self, stdin: int, out: Lines, *, deep: bool):
         self._stdin, self._out = stdin, out
+        self._door = listen(deep)
         self._children: dict[int, Child] = {}
         self._deep: Deep | None = None
         self._selector = selectors.DefaultSelector()
@@ -84,6 +86,8 @@ class Parent:
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         self._selector.register(self._stdin, selectors.EVENT_READ, self._read_input)
         self._selector.register(self._wake, selectors.EVENT_READ, self._read_wake)
+        if self._door:
+            self._selector.register(self._door, selectors.EVENT_READ, self._open_door)
 
     def _end(self, *_) -> None:
         self._ending = True
@@ -92,6 +96,7 @@ class Parent:
         """What a child must close, so that nobody but this process holds it open."""
         own = [self._wake, self._wake_writer, self._stdin, self._out.fd, self._selector.fileno()]
         own += [c.pipe for c in self._children.values() if c.pipe >= 0]
+        own += [self._door.fileno()] if self._door else []
         return own + ([self._deep.requests, self._deep.answers] if self._deep else [])
 
     def loop(self) -> None:
@@ -228,6 +233,24 @@ class Parent:
         self._selector.register(reader, selectors.EVENT_READ, lambda: self._read_pipe(child))
         self._out.write({"started": folder, "pid": pid})
 
+    def _open_door(self) -> None:
+        admitted = admit(self._door)
+        if admitted is None:
+            return
+        connection, request, streams = admitted
+        parent = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError:
+            pid = -1  # whoever knocked hears nothing and goes on alone
+        if pid == 0:
+            be_predictor(connection, request, streams, parent, self._own_descriptors())
+        for fd in streams:
+            os.close(fd)
+        connection.close()
+        if pid > 0:
+            self._children[pid] = Child(None, pid, -1)
+
     def _read_pipe(self, child: Child) -> None:
         nudged = False
         while True:
@@ -275,6 +298,8 @@ class Parent:
             if child.pipe >= 0:
                 self._selector.unregister(child.pipe)
                 os.close(child.pipe)
+            if child.folder is None:
+                continue
             killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
             self._out.write({"ended": child.folder, "code": None if killed else os.waitstatus_to_exitcode(status),
                              "signal": signal.Signals(killed).name if killed else None, "peak_bytes": child.peak})
@@ -342,7 +367,7 @@ def _be_deep(stdin: int, out: int, parent: int, close: list[int]) -> None:
         begun = time.monotonic()
         missing = import_deep()
         lines = Lines(out)
-        deep = Parent(stdin, lines)
+        deep = Parent(stdin, lines, deep=True)
         lines.write({"ready": {"pid": os.getpid(), "versions": versions(), "missing": missing, "deep": True,
                                "import_seconds": round(time.monotonic() - begun, 3)}})
         deep.loop()
@@ -359,7 +384,7 @@ def serve() -> int:
     started = time.monotonic()
     out = Lines(protected_stdout())
     missing = import_light()
-    parent = Parent(0, out)
+    parent = Parent(0, out, deep=False)
     out.write({"ready": {"pid": os.getpid(), "versions": versions(), "missing": missing, "deep": False,
                          "import_seconds": round(time.monotonic() - started, 3)}})
     if importlib.util.find_spec("torch") is not None:

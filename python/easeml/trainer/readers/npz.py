@@ -21,7 +21,7 @@ class NPZ:
 
     def __init__(self, name: str, path: Path):
         self.name, self.size = name, path.stat().st_size
-        self.notes = [f"{name}: rows are counted from 0"]
+        self.notes: list[str] = []
         self._arrays: dict[str, np.ndarray] = {}
         try:
             with np.load(path, allow_pickle=False) as archive:
