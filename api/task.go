@@ -73,6 +73,7 @@ type Best struct {
 	Label     string    `json:"label"`
 	Family    string    `json:"family"`
 	Version   int       `json:"version"` // dataset version it was trained on
+	Scored    int       `json:"scored"`  // dataset version its figures are of
 	Seconds   float64   `json:"seconds"`
 	Search    Estimate  `json:"search"`
 	Test      *Estimate `json:"test"`

@@ -523,7 +523,33 @@ func TestStatementsOfLater(t *testing.T) {
 	var paged string
 	c.config.Page = func(text string) { paged = text }
 	run(t, c, "help")
-	contains(t, paged, "Not served yet: refine")
+	contains(t, paged, "Not served yet: explain")
 	run(t, c, "help why")
 	contains(t, paged, "not served yet")
+}
+
+func TestRefine(t *testing.T) {
+	w := newWorld(t)
+	c := w.cells()
+	w.task("digits")
+	contains(t, run(t, c, "refine digits").text(), "all 300 examples on · version 1", "a.csv, data row 6", "294 more")
+	contains(t, run(t, c, "refine 17, 290..305").text(), "Only 12 of the 17 asked for are there", "a.csv, data row 300")
+	contains(t, run(t, c, "refine digits off 17, 90..95").text(), "2 examples off (5 more were so already) · version 2: 298 examples")
+	if got := strings.Join(w.refined.Off, " "); got != "17 90..95" {
+		t.Errorf("asked for %s", got)
+	}
+	contains(t, run(t, c, "refine").text(), "298 of 300 examples on", "refine digits on 1..2")
+	contains(t, run(t, c, "refine digits on 2").text(), "1 example on · version 3: 299 examples")
+	// All of them only after a question.
+	if f := fails(t, c, "refine digits off all"); f.Name != refused || !strings.Contains(f.Value, "refine digits off all yes") {
+		t.Error(f)
+	}
+	contains(t, run(t, c, "refine digits off all", "no").text(), "stay as they are")
+	contains(t, run(t, c, "refine digits off all", "yes").text(), "299 examples off", "no example is on")
+	contains(t, run(t, c, "refine digits off all yes").text(), "Nothing changed: all 300 are off already.")
+	for _, code := range []string{`refine digits 17 as "y"`, "refine digits suspects", "refine digits off suspects"} {
+		if f := fails(t, c, code); f.Name != notServedError {
+			t.Errorf("%s: %v", code, f)
+		}
+	}
 }

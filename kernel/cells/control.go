@@ -68,16 +68,12 @@ func (c *cell) drop(ctx context.Context, s *lang.Drop) error {
 		return err
 	}
 	if !s.Yes {
-		answer, err := c.request.Prompt.Input(ctx, show.DropQuestion(task.shown, view.Task), false)
-		switch {
-		case errors.Is(err, jupyter.ErrNoStdin):
-			return fail(refused, "drop asks first, and nothing can be asked here. Nothing was dropped.", fmt.Sprintf("To answer at once: drop %s yes", task.shown))
-		case errors.Is(err, io.EOF):
-			answer = ""
-		case err != nil:
+		sure, err := c.sure(ctx, show.DropQuestion(task.shown, view.Task), "drop asks first, and nothing can be asked here. Nothing was dropped.",
+			fmt.Sprintf("To answer at once: drop %s yes", task.shown))
+		if err != nil {
 			return err
 		}
-		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "yes" && answer != "y" {
+		if !sure {
 			c.show(show.NotDropped(task.shown))
 			return nil
 		}
@@ -92,4 +88,20 @@ func (c *cell) drop(ctx context.Context, s *lang.Drop) error {
 	c.names.dropped(task)
 	c.show(show.Dropped(task.shown, view.Task))
 	return nil
+}
+
+// sure asks a person. Where nobody can be asked it is an error with what to type
+// instead.
+func (c *cell) sure(ctx context.Context, question, cannot, instead string) (bool, error) {
+	answer, err := c.request.Prompt.Input(ctx, question, false)
+	switch {
+	case errors.Is(err, jupyter.ErrNoStdin):
+		return false, fail(refused, cannot, instead)
+	case errors.Is(err, io.EOF):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "yes" || answer == "y", nil
 }

@@ -9,7 +9,7 @@ import (
 
 // later are the words of the statements that the language has and nothing here
 // serves yet.
-var later = []string{"refine", "explain", "why", "pool", "budget", "share", "unshare", "class", "export", "client"}
+var later = []string{"explain", "why", "pool", "budget", "share", "unshare", "class", "export", "client"}
 
 // statement runs one statement.
 func (c *cell) statement(ctx context.Context, s lang.Statement) error {
@@ -22,6 +22,8 @@ func (c *cell) statement(ctx context.Context, s lang.Statement) error {
 		return c.feed(ctx, s)
 	case *lang.Infer:
 		return c.infer(ctx, s)
+	case *lang.Refine:
+		return c.refine(ctx, s)
 	case *lang.Watch:
 		return c.watch(ctx, s)
 	case *lang.Wait:

@@ -39,6 +39,7 @@ type world struct {
 	feed    api.Feed
 	lines   []api.InferLine
 	asked   api.NewInfer
+	refined api.PatchExamples
 	looks   int // GETs of a task
 	down    bool
 }
@@ -57,6 +58,8 @@ func newWorld(t *testing.T) *world {
 	mux.HandleFunc("POST /api/v1/tasks/{user}/{name}/feeds", w.postFeed)
 	mux.HandleFunc("GET /api/v1/tasks/{user}/{name}/feeds/{n}", func(r http.ResponseWriter, _ *http.Request) { w.answer(r, w.feed) })
 	mux.HandleFunc("POST /api/v1/tasks/{user}/{name}/infer", w.infer)
+	mux.HandleFunc("GET /api/v1/tasks/{user}/{name}/examples", w.listExamples)
+	mux.HandleFunc("PATCH /api/v1/tasks/{user}/{name}/examples", w.patchExamples)
 	mux.HandleFunc("POST /api/v1/uploads", w.newUpload)
 	mux.HandleFunc("PATCH /api/v1/uploads/{id}", w.patchUpload)
 	mux.HandleFunc("GET /api/v1/stream", w.stream)
@@ -180,6 +183,43 @@ func (w *world) getBest(r http.ResponseWriter, q *http.Request) {
 	if v, ok := w.find(r, q); ok {
 		w.answer(r, api.Report{Task: v.Task, Best: v.Best})
 	}
+}
+
+// listExamples lists as many examples as the task has; those that are off come first.
+func (w *world) listExamples(r http.ResponseWriter, q *http.Request) {
+	v, ok := w.find(r, q)
+	if !ok {
+		return
+	}
+	after, _ := strconv.Atoi(q.URL.Query().Get("after"))
+	limit, _ := strconv.Atoi(q.URL.Query().Get("limit"))
+	list := []api.Example{}
+	for n := after + 1; n <= v.Examples+v.Off && len(list) < limit; n++ {
+		e := api.Example{Number: n, Part: "train", Label: "x", On: n > v.Off, Source: "a.csv", Row: int64(n)}
+		if q.URL.Query().Get("state") != "off" || !e.On {
+			list = append(list, e)
+		}
+	}
+	w.answer(r, list)
+}
+
+// patchExamples switches off as many as there are texts, all of them for "all".
+func (w *world) patchExamples(r http.ResponseWriter, q *http.Request) {
+	if _, ok := w.find(r, q); !ok {
+		return
+	}
+	w.mu.Lock()
+	w.refined = api.PatchExamples{}
+	json.NewDecoder(q.Body).Decode(&w.refined)
+	n, all := len(w.refined.Off)-len(w.refined.On), strings.Join(w.refined.Off, "") == "all"
+	w.mu.Unlock()
+	w.change(q.PathValue("name"), func(v *api.View) {
+		if all {
+			n = v.Examples
+		}
+		v.Version, v.Examples, v.Off = v.Version+1, v.Examples-n, v.Off+n
+	})
+	w.answer(r, api.Version{Number: 2})
 }
 
 func (w *world) newUpload(r http.ResponseWriter, q *http.Request) {

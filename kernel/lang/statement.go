@@ -78,6 +78,7 @@ type Refine struct {
 	IDs      []Range
 	Suspects bool
 	All      bool
+	Yes      bool   // answers the question that "off all" asks
 	Label    string // for RefineLabel
 	Quoted   bool   // the label was written as a string
 }

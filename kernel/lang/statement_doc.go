@@ -83,10 +83,13 @@ var statements = []StatementDoc{
 		Forms: []string{
 			"refine [TASK] [EXAMPLES | suspects]",
 			"refine [TASK] on | off EXAMPLES | suspects | all",
+			"refine [TASK] off all yes",
 			"refine [TASK] EXAMPLES as LABEL",
 		},
-		Meaning: "Look at examples, switch them on or off, or correct their label. Suspects are those whose label looks wrong.",
-		Example: "refine digits suspects\nrefine digits off 17, 90..95\nrefine digits 204, 17 as \"maple\"",
+		Meaning: "Look at examples, switch them on or off, or correct their label. Suspects are those whose label looks wrong. " +
+			"Switching all of them off asks first, unless you say yes. Served now: looking at examples, and on and off by their numbers; " +
+			"correcting labels and suspects come later.",
+		Example: "refine digits\nrefine digits off 17, 90..95\nrefine digits on 17",
 	},
 	{
 		Word:    "models",

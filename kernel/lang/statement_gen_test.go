@@ -197,7 +197,7 @@ func (d draw) refine() *Refine {
 		case 0:
 			s.IDs = d.ranges()
 		case 1:
-			s.All = true
+			s.All, s.Yes = true, s.Action == RefineOff && d.coin()
 		default:
 			s.Suspects = true
 		}

@@ -159,6 +159,7 @@ func (p *parser) refine() Statement {
 			s.Suspects = true
 		case p.accept("all"):
 			s.All = true
+			s.Yes = s.Action == RefineOff && p.accept("yes")
 		case p.isRange():
 			s.IDs = p.ranges()
 		default:

@@ -151,7 +151,7 @@ func wine() api.View {
 		Classes: map[string]int{"barolo": 19, "barbera": 16, "grignolino": 23}, Labels: []string{"barbera", "barolo", "grignolino"},
 		Guess: &api.Guess{Text: `always "grignolino"`, Quality: 0.3966}, Candidates: 31, Tried: 5, Seconds: 0.9, Created: noon, Changed: noon}
 	v := api.View{Task: t, Now: noon}
-	v.Best = &api.Best{Trial: 2, Candidate: "logreg", Label: "logistic regression", Version: 2, Seconds: 0.1, Search: *share(53, 58, 0.3966)}
+	v.Best = &api.Best{Trial: 2, Candidate: "logreg", Label: "logistic regression", Version: 2, Scored: 2, Seconds: 0.1, Search: *share(53, 58, 0.3966)}
 	v.Rows = []api.Row{{Candidate: "logreg", Label: "logistic regression", State: "ok", Trial: ptr(2), Search: share(53, 58, 0.3966), Seconds: ptr(0.1)}}
 	v.Curve = []api.Point{{Time: noon, Trial: 2, Label: "logistic regression", Quality: 53.0 / 58, Best: 53.0 / 58, Seconds: 0.1, Candidate: "logreg"}}
 	v.Queue = &api.Queue{WaitingFor: "a CPU slot", Position: 2, EtaLow: 180, EtaHigh: 840}

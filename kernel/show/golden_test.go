@@ -69,6 +69,23 @@ func goldens() map[string]Output {
 	after := running
 	after.Tried, after.Best = running.Tried+3, ptr(*running.Best)
 	after.Best.Search = *share(215, 215, 0.107)
+	listed := []api.Example{
+		{Number: 17, Part: "test", Label: "3", Source: "data/digits.npz", Row: 16},
+		{Number: 90, Part: "train", Label: "8", Source: "data/digits.npz", Row: 92},
+		{Number: 91, Part: "train", Label: "1", On: true, Source: "more.csv", Row: 4}}
+	refined := digitsFinal()
+	refined.Version, refined.Examples, refined.Off, refined.Parts.Test, refined.State = 2, 1435, 2, 215, api.TaskSearching
+	refined.Best = ptr(*refined.Best)
+	refined.Best.Scored, refined.Best.Test = 2, share(211, 215, 0.106)
+	again := digitsFinal()
+	again.Version, again.Best = 3, ptr(*again.Best)
+	again.Best.Scored, again.Best.Version = 3, 3
+	weaker := diabetes()
+	weaker.Version, weaker.Examples, weaker.State = 2, 440, api.TaskSearching
+	weaker.Best = ptr(*weaker.Best)
+	weaker.Best.Scored = 2
+	nothing := wine()
+	nothing.Version, nothing.Examples, nothing.Off, nothing.State, nothing.Reason = 3, 0, 58, api.TaskSettled, api.SettledNoData
 	return map[string]Output{
 		"declared":              Declared("digits", api.Declared{Outcome: "created", View: declared, Count: count}),
 		"declared-no-torch":     Declared("digits", api.Declared{Outcome: "created", View: noTorch, Count: count}),
@@ -120,6 +137,14 @@ func goldens() map[string]Output {
 		"stopped-already":       Stopped("digits", stopped, true),
 		"resumed":               Resumed("digits", resumed, false),
 		"dropped":               Dropped("digits", final.Task),
+		"examples":              Examples("digits", final, 0, listed[2:]),
+		"examples-off":          Examples("digits", refined, 0, listed[:2]),
+		"examples-asked":        Examples("digits", refined, 20, listed),
+		"refined":               Refined(Refinement{Name: "digits", Before: final, After: refined, Asked: 7}),
+		"refined-none":          Refined(Refinement{Name: "digits", Before: final, After: final, Asked: 7}),
+		"refined-numbers":       Refined(Refinement{Name: "diabetes", Before: diabetes(), After: weaker, Asked: 2}),
+		"refined-on":            Refined(Refinement{Name: "digits", Before: refined, After: again, On: true, Asked: 2}),
+		"refined-all":           Refined(Refinement{Name: "wine", Before: wine(), After: nothing, Asked: 58}),
 		"server":                Server("http://127.0.0.1:8800", "the first statement started it", api.Server{Version: "1.0", Private: true}, api.Me{User: "alice", Role: "admin"}),
 		"lost":                  Lost(noon.Add(10 * time.Minute)),
 		"back":                  Back(noon.Add(13*time.Minute), running, after),

@@ -122,7 +122,7 @@ func (x *rows) best() *api.Best {
 	if x.serves {
 		b := x.served
 		v := &api.Best{
-			Trial: x.numbers[b.TrialID], Candidate: b.Candidate, Label: b.Label, Family: b.Family, Version: b.Version,
+			Trial: x.numbers[b.TrialID], Candidate: b.Candidate, Label: b.Label, Family: b.Family, Version: b.Version, Scored: b.Scored,
 			Seconds: finite(b.Seconds), Baseline: b.Baseline, TiedWith: []string{}, Search: x.estimate(b.Search),
 		}
 		if b.Test != nil {
@@ -147,7 +147,7 @@ func (x *rows) best() *api.Best {
 // bestOf words a finished trial as the model that answers.
 func (x *rows) bestOf(tr store.Trial, c candidate) *api.Best {
 	v := &api.Best{
-		Trial: x.numbers[tr.ID], Candidate: c.ID, Label: c.Label, Family: c.Family, Version: x.task.Version,
+		Trial: x.numbers[tr.ID], Candidate: c.ID, Label: c.Label, Family: c.Family, Version: x.task.Version, Scored: x.task.Version,
 		Seconds: finite(tr.Seconds), Baseline: c.Baseline, TiedWith: []string{},
 	}
 	inSearch, test := search.Measured(tr)

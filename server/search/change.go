@@ -306,6 +306,12 @@ func (s *Service) prepare(ctx context.Context, task store.Task, examples []store
 	if err := feed.Freeze(row.DataPath, paths, examples); err != nil {
 		return err
 	}
+	if on == 0 { // nothing to try, and nothing to measure the served model on
+		now := s.now()
+		row.State, row.Reason, row.Settled = "settled", "no_data", &now
+		v.search = row
+		return nil
+	}
 	if v.candidates, err = s.cfg.Trainer.Candidates(ctx, programJSON(task.Program), raw, task.Template); err != nil {
 		return fmt.Errorf("ask the trainer for candidates: %w", err)
 	}

@@ -338,6 +338,23 @@ func TestMoreExamplesAndRefine(t *testing.T) {
 	if _, err := l.Refine(t.Context(), task, nil, []int{9999}); err == nil {
 		t.Fatal("an example that isn't there was switched off")
 	}
+
+	// Without any example nothing runs, the model of before stays, and all of it comes back.
+	all := make([]int, 800)
+	for i := range all {
+		all[i] = i + 1
+	}
+	_, err = l.Refine(t.Context(), task, nil, all)
+	must(t, err)
+	now := l.task(task.ID)
+	if b, ok := search.Served(now); !ok || b.Version != 2 || now.State != "settled" || now.Reason != "no_data" {
+		t.Fatalf("all off: %s, %s, served %+v", now.State, now.Reason, b)
+	}
+	_, err = l.Refine(t.Context(), task, all, nil)
+	must(t, err)
+	if now := l.task(task.ID); now.SearchID != second.SearchID || !settled(now) {
+		t.Fatalf("all on again: %+v", now)
+	}
 	checkAgainstFolders(t, l)
 }
 

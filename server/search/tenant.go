@@ -21,8 +21,12 @@ type tenant struct {
 	profile    trial.Profile
 }
 
-// weight of a search: one share per task that wants it to go on.
+// weight of a search: one share per task that wants it to go on. Without
+// examples nobody can.
 func (t *tenant) weight() float64 {
+	if t.row.Rows == 0 {
+		return 0
+	}
 	n := 0
 	for _, task := range t.tasks {
 		if !task.Stopped {
