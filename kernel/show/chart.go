@@ -63,10 +63,14 @@ func newChart(name string, v api.View) *chart {
 	return c
 }
 
-// chartTitle says what is drawn, with the best figure and what it rests on.
+// chartTitle says what is drawn, with the best figure, what it rests on, and
+// whether it may still change.
 func chartTitle(name string, v api.View) string {
 	if !real(v.Best) {
 		return name + " · no real model yet"
+	}
+	if v.State == api.TaskSettled {
+		return join(name, inSearch(v.Task, v.Best.Search), settledWords(v.Task))
 	}
 	return name + " · best so far " + inSearch(v.Task, v.Best.Search)
 }

@@ -2,20 +2,24 @@ package show
 
 import (
 	"html/template"
+	"regexp"
 	"strings"
 )
 
 // HTML holds the page's words in plain elements: no style blocks, no scripts,
 // only elements, attributes and inline styles that an untrusted notebook keeps.
+// Cells are aligned twice: a notebook's own styles outdo the attribute, and other
+// readers keep no inline styles.
 var layout = template.Must(template.New("page").Parse(`<div>
 {{- range .Blocks}}
 {{- if .Table}}<table>
-{{- if .Table.Head}}<thead><tr>{{range .Table.Head}}<th align="{{.Align}}">{{.Text}}</th>{{end}}{{if .Table.Bars}}<th></th>{{end}}</tr></thead>{{end -}}
+{{- if .Table.Head}}<thead><tr>{{range .Table.Head}}<th align="{{.Align}}" style="text-align: {{.Align}}">{{.Text}}</th>{{end}}{{if .Table.Bars}}<th></th>{{end}}</tr></thead>{{end -}}
 <tbody>{{$bars := .Table.Bars}}
-{{- range .Table.Rows}}<tr>{{range .Cells}}<td align="{{.Align}}">{{.Text}}</td>{{end}}{{if $bars}}<td>{{with .Bar}}<meter min="0" max="1" value="{{.}}"></meter>{{end}}</td>{{end}}</tr>{{end -}}
+{{- range .Table.Rows}}<tr>{{range .Cells}}<td align="{{.Align}}" style="text-align: {{.Align}}">{{.Text}}</td>{{end}}{{if $bars}}<td>{{with .Bar}}<meter style="width: 8em" min="0" max="1" value="{{.}}"></meter>{{end}}</td>{{end}}</tr>{{end -}}
 </tbody></table>
 {{- else if .Shape}}<pre>{{.Shape}}</pre>
 {{- else if .First}}<div><b>{{.Line}}</b></div>
+{{- else if .Label}}<div style="padding-left: 3em; text-indent: -3em"><span style="display: inline-block; width: 3em; text-indent: 0"><b>{{.Label}}</b></span> {{.Line}}</div>
 {{- else if .Indent}}<div style="padding-left: 1.5em">{{.Line}}</div>
 {{- else}}<div>{{.Line}}</div>
 {{- end}}
@@ -41,10 +45,19 @@ type htmlTable struct {
 
 type htmlBlock struct {
 	Line   string
+	Label  string
 	First  bool
 	Indent bool
 	Shape  string
 	Table  *htmlTable
+}
+
+var measured = regexp.MustCompile(`(\d) (%|(?:s|min|h|d|kB|MB|GB|TB|of)\b)`)
+
+// bind keeps together on one line what is read together: a figure with its unit,
+// and a dot with what stands before it.
+func bind(line string) string {
+	return strings.ReplaceAll(measured.ReplaceAllString(line, "$1\u00a0$2"), " · ", "\u00a0· ")
 }
 
 // html is the page as HTML, on one line apart from text that keeps its shape.
@@ -55,7 +68,7 @@ func (p *page) html() string {
 		Next   string
 	}{Lead: p.leadWords(), Next: p.next}
 	for i, b := range p.blocks {
-		h := htmlBlock{Line: b.line, First: i == 0, Indent: b.indent, Shape: b.shape}
+		h := htmlBlock{Line: bind(b.line), Label: b.label, First: i == 0, Indent: b.indent, Shape: b.shape}
 		if b.table != nil {
 			h.Table = b.table.html()
 		}
@@ -77,7 +90,7 @@ func (t *table) html() *htmlTable {
 			if t.isRight(i) {
 				side = "right"
 			}
-			out = append(out, htmlCell{Text: c, Align: side})
+			out = append(out, htmlCell{Text: bind(c), Align: side})
 		}
 		return out
 	}

@@ -15,10 +15,14 @@ type page struct {
 // block is one of: a line, a table, or text that keeps its shape.
 type block struct {
 	line   string
-	indent bool // a line of evidence under another one
+	indent bool   // a line of evidence under another one
+	label  string // a word in front of the line that says what it is about
 	table  *table
 	shape  string // characters that keep their places, e.g. a caret under a word
 }
+
+// labelWidth is how many columns a label takes with the blanks after it.
+const labelWidth = 6
 
 // say adds a line.
 func (p *page) say(format string, args ...any) {
@@ -28,6 +32,11 @@ func (p *page) say(format string, args ...any) {
 // add adds an indented line.
 func (p *page) add(format string, args ...any) {
 	p.blocks = append(p.blocks, block{line: clean(fmt.Sprintf(format, args...)), indent: true})
+}
+
+// tell adds a line with a word in front of it; such lines under each other are aligned.
+func (p *page) tell(label, format string, args ...any) {
+	p.blocks = append(p.blocks, block{label: label, line: clean(fmt.Sprintf(format, args...))})
 }
 
 // lay adds a table, unless it is empty.
@@ -62,6 +71,9 @@ func (p *page) text() string {
 			lines = append(lines, b.table.lines()...)
 		case b.shape != "":
 			lines = append(lines, strings.Split(b.shape, "\n")...)
+		case b.label != "":
+			line := fmt.Sprintf("%-*s%s", labelWidth, b.label, b.line)
+			lines = append(lines, wrap(line, Width, strings.Repeat(" ", labelWidth))...)
 		case b.indent:
 			for _, line := range wrap(b.line, Width-2, "  ") {
 				lines = append(lines, "  "+line)

@@ -51,7 +51,7 @@ func (c *chart) vega() map[string]any {
 	layers := []any{
 		map[string]any{
 			"data":     map[string]any{"values": steps},
-			"mark":     map[string]any{"type": "line", "interpolate": "step-after", "strokeWidth": 2, "color": "#1f77b4"},
+			"mark":     map[string]any{"type": "line", "interpolate": "step-after", "strokeWidth": 2, "color": "#2f86d1"},
 			"encoding": map[string]any{"x": x, "y": with("best")},
 		},
 		map[string]any{
@@ -78,19 +78,30 @@ func (c *chart) vega() map[string]any {
 	if i := c.bestPoint(); c.drawsRange() {
 		layers = append(layers, map[string]any{
 			"data": map[string]any{"values": []any{map[string]any{"n": i + 1, "low": c.shown(c.best.Search.Low), "high": c.shown(min(c.high, c.best.Search.High))}}},
-			"mark": map[string]any{"type": "rule", "strokeWidth": 2, "color": "#1f77b4", "opacity": 0.6},
+			"mark": map[string]any{"type": "rule", "strokeWidth": 2, "color": "#2f86d1", "opacity": 0.6},
 			"encoding": map[string]any{"x": x, "y": with("low"),
 				"y2": map[string]any{"field": "high"}},
 		})
 	}
-	title := map[string]any{"text": c.title, "fontSize": 12, "anchor": "start", "limit": 640, "subtitleFontSize": 11}
-	title["subtitle"] = c.notes()
+	title := map[string]any{"text": c.title, "fontSize": 13, "anchor": "start", "limit": 680, "subtitle": c.notes(), "subtitleFontSize": 11, "subtitlePadding": 4, "offset": 8}
 	return map[string]any{
-		"$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-		"width":   560, "height": 200,
+		"$schema":     "https://vega.github.io/schema/vega-lite/v5.json",
+		"description": c.title, // what is read out in place of the chart
+		"width":       600, "height": 200,
 		"title": title,
 		"data":  map[string]any{"values": rows},
 		"layer": layers,
+		"config": map[string]any{
+			"background": "transparent", // the notebook's own, light or dark
+			"font":       "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif",
+			"axis":       map[string]any{"titleFontWeight": "normal", "gridOpacity": 0.5},
+		},
+		// Sharp at every size, its words can be selected and read out; nothing of it
+		// goes to another site.
+		"usermeta": map[string]any{"embedOptions": map[string]any{
+			"renderer": "svg",
+			"actions":  map[string]any{"export": true, "source": false, "compiled": false, "editor": false},
+		}},
 	}
 }
 

@@ -20,7 +20,7 @@ func WatchTable(name string, v api.View) Output {
 	p.say("%s", watchVerdict(name, v))
 	if v.State == api.TaskDeclared || v.State == api.TaskDropped {
 		if v.Feed != nil {
-			p.say("now   %s", feedNow(*v.Feed))
+			p.tell("now", "%s", feedNow(*v.Feed))
 		} else if v.State == api.TaskDeclared {
 			p.then("feed %s \"FILE\"", name)
 		}
@@ -39,13 +39,13 @@ func WatchTable(name string, v api.View) Output {
 		return p.output()
 	}
 	if line := nowWords(v); line != "" {
-		p.say("now   %s", line)
+		p.tell("now", "%s", line)
 	}
 	if v.Queue != nil {
-		p.say("next  %s", queueWords(*v.Queue))
+		p.tell("next", "%s", queueWords(*v.Queue))
 	}
 	if v.Outlook != nil {
-		p.say("end   %s", outlookWords(*v.Outlook, v.Metric.Name))
+		p.tell("end", "%s", outlookWords(*v.Outlook, v.Metric.Name))
 	}
 	if real(v.Best) {
 		p.lead = "You can use it now"
@@ -111,7 +111,7 @@ func board(p *page, name string, v api.View) {
 		if r.State == "stopped" {
 			note = strings.TrimSpace(note + " stopped early")
 		}
-		t.putBar(r.Search.Value, r.Label, mark, counted(v.Metric.Name, *r.Search), rowSeconds(r), note)
+		t.put(r.Label, mark, counted(v.Metric.Name, *r.Search), rowSeconds(r), note)
 	}
 	if tried == 0 {
 		return
