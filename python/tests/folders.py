@@ -184,11 +184,11 @@ def settled(fed: Fed, prog: dict):
 class Warm:
     """A warm parent and the lines it says."""
 
-    def __init__(self, python: list[str] = (sys.executable, "-m", "easeml.trainer", "serve"), **env):
-        self.process = subprocess.Popen(list(python), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **env})
+    def __init__(self, *, wait_for_deep: bool = True):
+        self.process = subprocess.Popen([sys.executable, "-m", "easeml.trainer", "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
         self.ready = self.hear()["ready"]
-        self.deep = self.hear()["ready"] if importlib.util.find_spec("torch") else None
+        self.deep = self.hear()["ready"] if wait_for_deep and importlib.util.find_spec("torch") else None
 
     def hear(self) -> dict:
         """The next line. Raises where the parent left."""

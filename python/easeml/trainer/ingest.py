@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import FORMAT
-from .events import EventLog, write_json
+from .events import EventLog
 from .fault import Fault, one_sentence
 
 

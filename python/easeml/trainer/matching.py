@@ -81,22 +81,15 @@ def missing_column(source: Source, name: str, field: Field | None = None) -> Fau
                  "field": field.name if field else None}, hint=hint)
 
 
-def _holds_whole(source: Source, f: Field, column: str) -> bool:
-    """Whether one column can hold the field's whole value: text tables hold one number a cell."""
-    if f.size == 1 or source.kind != "csv":
-        return True
-    return False
-
-
 def _bind_named(names: _Names, f: Field, name: str) -> Binding | None:
     column = names.find(name)
-    if column is not None and _holds_whole(names.source, f, column):
+    if column is not None and (f.size == 1 or names.source.kind != "csv"):  # a text table holds one number a cell
         return Binding(f, (column,))
     columns = names.spread(name, f.size)
     return Binding(f, columns, spread=True) if columns else None
 
 
-def _bind_outputs(program: Program, names: _Names, chosen: list[str], labels: bool | None, inputs_open: int,
+def _bind_outputs(program: Program, names: _Names, chosen: list[str], inputs_open: int,
                   using: dict[str, str], notes: list[str]) -> list[Binding]:
     source, outputs = names.source, program.outputs
     if chosen:
@@ -235,7 +228,7 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
     open_fields = [f for f in program.inputs if f.name not in inputs]
     outputs: list[Binding] = []
     if with_outputs:
-        outputs = _bind_outputs(program, names, output, None, sum(f.size for f in open_fields), using, notes)
+        outputs = _bind_outputs(program, names, output, sum(f.size for f in open_fields), using, notes)
     else:
         outputs = _known_outputs(program, names, using, output, open_fields)
     for b in outputs:

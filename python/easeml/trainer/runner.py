@@ -150,6 +150,7 @@ class Attempt:
 
     def fail_from_watch(self, fault: Fault) -> None:
         """The same from the watch's thread, while the main thread is deep in a library; the process ends."""
+        self.phase(None)
         self._fail(fault)
         sys.stderr.flush()
         os._exit(0)

@@ -6,6 +6,7 @@ interpreter meanwhile, so this thread can write the result and leave the process
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -89,11 +90,7 @@ class Watch:
         order = attempt.control.order()
         if order and not attempt.iterative:
             if order == "pause":
-                attempt.control.called.set()
                 attempt.log.write("paused", step=0, checkpoint=None)
-                import os
                 os._exit(0)
             return Fault("It was stopped before it had a first result.", kind="timeout")
-        if order:
-            attempt.control.called.set()
         return None

@@ -34,9 +34,9 @@ def candidates(program: Program, profile: dict) -> Iterator[Candidate]:
     for extra, features, leaf, slug in ((False, plain, 1, "forest.300"), (True, plain, 1, "extra-trees.300"),
                                         (False, 0.5, 3, "forest.300.leaf3"), (True, 0.5, 3, "extra-trees.300.leaf3")):
         tried = math.sqrt(size.features) if features == "sqrt" else features * size.features
-        seconds = 300 * size.fits * size.rows * math.log2(size.rows + 2) * max(1.0, tried) * (1e-8 if extra else 3e-8)
+        seconds = 300 * size.fits * size.rows * math.log2(size.rows + 2) * (1e-7 + max(1.0, tried) * (2e-8 if extra else 5e-8))
         yield Forest(CandidateInfo(
             slug, "forest", ("extra trees" if extra else "random forest") + ", 300" + (", at least 3 in a leaf" if leaf > 1 else ""),
             templates=FLAT, settings={"trees": 300, "features": features, "leaf": leaf, "extra": extra},
             year=2006 if extra else 2001, citations=9000 if extra else 130000, needs={"min_examples": 20, "max_examples": 500000},
-            estimate=estimate(0.5 + seconds, size, memory=300.0 * size.rows * (120 + 16 * size.classes))))
+            estimate=estimate(0.5 + seconds, size, memory=300.0 * size.rows * (200 + 20 * size.classes))))

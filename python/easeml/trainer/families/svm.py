@@ -35,4 +35,4 @@ def candidates(program: Program, profile: dict) -> Iterator[Candidate]:
         yield SVM(CandidateInfo(
             f"svm-{kernel}.c{c:g}", "svm", f"{name}, C = {c:g}", templates=FLAT, settings={"kernel": kernel, "C": c},
             year=1995, citations=60000, needs={"min_examples": 20, "max_examples": 20000, "max_features": 20000},
-            estimate=estimate(5e-10 * size.work * size.rows * outputs, size, memory=2e8)))
+            estimate=estimate((1.2e-9 if c <= 10 else 2e-9) * size.work * size.rows * outputs, size, memory=2e8)))
