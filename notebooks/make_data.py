@@ -1,4 +1,4 @@
-"""Makes the files that the example notebooks feed, beside this script, from data sets that scikit-learn ships.
+"""Makes the files that the example notebooks feed, beside this script, from data that scikit-learn and scikit-image ship.
 
 Idempotent: equal input gives equal bytes, and a file that is there already with the same bytes is left alone.
 """
@@ -9,7 +9,9 @@ import zipfile
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_digits
+from skimage import color, data
+from skimage.transform import downscale_local_mean
+from sklearn.datasets import load_diabetes, load_digits
 from sklearn.model_selection import train_test_split
 
 HERE = pathlib.Path(__file__).parent
@@ -50,6 +52,34 @@ def penguins() -> None:
         put(name, table.iloc[rows].to_csv(index=False, lineterminator="\n").encode())
 
 
+def textures() -> None:
+    """25 crops of each of eight pictures that scikit-image ships, from a grid: none overlaps another.
+
+    A crop is 32 × 32 pixels at half its resolution: 16 × 16.
+    """
+    pictures = {
+        "brick": data.brick(), "grass": data.grass(), "gravel": data.gravel(), "moon": data.moon(), "coins": data.coins(),
+        "page": data.page(), "tissue": color.rgb2gray(data.immunohistochemistry()), "stars": color.rgb2gray(data.hubble_deep_field()),
+    }
+    images, labels = [], []
+    for label, picture in pictures.items():
+        grey = picture if picture.dtype == np.uint8 else (picture * 255).round().astype(np.uint8)
+        for row in range(5):
+            for column in range(5):
+                top, left = row * (grey.shape[0] // 5), column * (grey.shape[1] // 5)
+                crop = grey[top:top + 32, left:left + 32]
+                images.append(downscale_local_mean(crop, (2, 2)).round().astype(np.uint8))
+                labels.append(label)
+    put("textures.npz", npz(image=np.stack(images)[..., None], texture=np.array(labels)))
+
+
+def diabetes() -> None:
+    table = load_diabetes(as_frame=True, scaled=False).frame.rename(columns={"target": "progression"})
+    put("diabetes.csv", table.to_csv(index=False, lineterminator="\n").encode())
+
+
 if __name__ == "__main__":
     digits()
     penguins()
+    textures()
+    diabetes()

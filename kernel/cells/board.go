@@ -36,7 +36,7 @@ func (c *cell) models(ctx context.Context, s *lang.Models) error {
 	if err != nil {
 		return err
 	}
-	task, view, _, err := c.session.view(ctx, s.Task)
+	task, view, _, err := c.view(ctx, s.Task)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (c *cell) feed(ctx context.Context, s *lang.Feed) error {
 	if err != nil {
 		return err
 	}
-	task, view, seq, err := c.session.view(ctx, s.Task)
+	task, view, seq, err := c.view(ctx, s.Task)
 	if err != nil {
 		return err
 	}

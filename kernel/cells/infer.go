@@ -29,7 +29,7 @@ func (c *cell) infer(ctx context.Context, s *lang.Infer) error {
 	if err != nil {
 		return err
 	}
-	task, view, _, err := c.session.view(ctx, s.Task)
+	task, view, _, err := c.view(ctx, s.Task)
 	if err != nil {
 		return err
 	}

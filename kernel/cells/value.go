@@ -135,7 +135,7 @@ func asNumber(o lang.Operand) (lang.Number, bool) {
 
 // attribute gives a figure of a task.
 func (c *cell) attribute(ctx context.Context, a lang.Attribute) (any, error) {
-	task, view, _, err := c.session.view(ctx, a.Task)
+	task, view, _, err := c.view(ctx, a.Task)
 	if err != nil {
 		return nil, err
 	}

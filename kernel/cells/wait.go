@@ -16,7 +16,7 @@ import (
 
 // wait blocks until the first condition holds.
 func (c *cell) wait(ctx context.Context, s *lang.Wait) error {
-	task, view, seq, err := c.session.view(ctx, s.Task)
+	task, view, seq, err := c.view(ctx, s.Task)
 	if err != nil {
 		return err
 	}
@@ -186,4 +186,28 @@ func (n *waitNews) lostSince() time.Time {
 		n.lostAt = time.Now()
 	}
 	return n.lostAt
+}
+
+// outage is how long a statement that only looks waits for a lost server to
+// come back: a restart takes seconds.
+const outage = time.Minute
+
+// view is session.view for a person who waits: a server that was there and has
+// been lost is tried again, and that is said once.
+func (c *cell) view(ctx context.Context, t *lang.Task) (taken, api.View, int64, error) {
+	var said *display
+	for began := time.Now(); ; {
+		task, view, seq, err := c.session.view(ctx, t)
+		lost := api.IsLost(err)
+		switch {
+		case said != nil && err == nil:
+			said.set(show.Back(time.Now(), view, view))
+		case said == nil && lost && time.Since(began) > patience:
+			said = c.display()
+			said.set(show.Lost(began))
+		}
+		if !lost || time.Since(began) > outage || !sleep(ctx, redraw) {
+			return task, view, seq, err
+		}
+	}
 }

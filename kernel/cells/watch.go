@@ -42,7 +42,7 @@ func (c *cell) watch(ctx context.Context, s *lang.Watch) error {
 		}
 	}
 	for _, t := range list {
-		task, view, seq, err := c.session.view(ctx, t)
+		task, view, seq, err := c.view(ctx, t)
 		if err != nil {
 			return err
 		}

@@ -67,7 +67,8 @@ func (st *state) start(d gpu.Device, decision allocator.Decision) error {
 		return fmt.Errorf("the allocator names search %s, which is not known", decision.Search)
 	}
 	candidate := t.candidates[string(decision.Candidate)]
-	reason, err := json.Marshal(decision.Reason)
+	account := st.decided(t, d, decision)
+	reason, err := json.Marshal(account)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (st *state) start(d gpu.Device, decision allocator.Decision) error {
 			}
 			if _, err := tx.Event("task:"+task.ID, "trial.started", map[string]any{
 				"trial": number, "candidate": candidate.ID, "label": candidate.Label, "attempt": n, "device": d.ID,
-				"device_class": d.Class, "engine": "local", "reason": decision.Reason,
+				"device_class": d.Class, "engine": "local", "reason": account,
 			}); err != nil {
 				return err
 			}

@@ -205,8 +205,9 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 	}
 	next := &version{cause: "feed", feed: &f, rejects: batch.Rejects, fresh: fresh}
 	if len(fresh) > 0 {
+		// A feed may bring labels that the first one had not, where the program leaves room for them: they come last.
 		target := batch.Profile.Target
-		if job.Target != nil {
+		if target == nil {
 			target = job.Target
 		}
 		if target == nil {

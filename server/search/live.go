@@ -42,8 +42,9 @@ type Running struct {
 type Arm struct {
 	Mean, SD           float64
 	Seconds, SecondsSD float64
-	State              string // the allocator's word, or set_aside
-	Why                string // of set_aside
+	Gain, Chance       float64 // of beating the best; 0 before there is one
+	State              string  // the allocator's word, or set_aside
+	Why                string  // of set_aside
 }
 
 // Outlook says what going on could bring.
@@ -118,7 +119,7 @@ func (st *state) posterior(t *tenant, l *Live) {
 	l.Arms = map[string]Arm{}
 	seconds := 0.0
 	for _, c := range view.Candidates {
-		arm := Arm{Mean: c.Mean, SD: c.SD, State: string(c.State), Seconds: math.Inf(1)}
+		arm := Arm{Mean: c.Mean, SD: c.SD, Gain: c.Gain, Chance: c.Chance, State: string(c.State), Seconds: math.Inf(1)}
 		for _, f := range c.Seconds {
 			if !f.Infeasible && f.Seconds < arm.Seconds {
 				arm.Seconds, arm.SecondsSD = f.Seconds, f.SD

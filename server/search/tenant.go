@@ -19,6 +19,7 @@ type tenant struct {
 	tasks      map[string]store.Task      // that point to it, by id
 	paused     bool                       // every task is stopped, or none points to it
 	profile    trial.Profile
+	inherited  int // observations of the version before
 }
 
 // weight of a search: one share per task that wants it to go on. Without
@@ -75,6 +76,7 @@ func (st *state) enlist(r *store.Reader, row store.Search) (*tenant, error) {
 		if added.Inherited, err = inherited(r, row.Inherits); err != nil {
 			return nil, err
 		}
+		t.inherited = len(added.Inherited)
 	}
 	if err := st.alloc.Apply(added); err != nil {
 		return nil, err
