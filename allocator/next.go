@@ -197,6 +197,9 @@ func (a *Allocator) View(id SearchID) (SearchView, bool) {
 		}
 		cv := CandidateView{ID: arm.ID, Version: arm.Version, Family: arm.Family, State: state, Quality: arm.quality, Charge: arm.charge, Seconds: map[string]Forecast{}}
 		cv.Mean, cv.SD = s.forecastQuality(k)
+		if state == Untried && s.best >= 0 {
+			cv.Gain, cv.Chance = math.Exp(s.logGain[k]), s.beats(k, s.best, spreads{tail: 1})
+		}
 		for c := range a.classes {
 			if a.known()&arm.allowed&(1<<c) != 0 {
 				cv.Seconds[a.classes[c].name] = s.forecastSeconds(k, c)

@@ -34,8 +34,10 @@ type CandidateView struct {
 	Version int                 `json:"version"`
 	Family  string              `json:"family"`
 	State   ArmState            `json:"state"`
-	Mean    float64             `json:"mean"` // of the quality: median, in [0,1]
-	SD      float64             `json:"sd"`   // of the quality, by the slope at Mean
+	Mean    float64             `json:"mean"`   // of the quality: median, in [0,1]
+	SD      float64             `json:"sd"`     // of the quality, by the slope at Mean
+	Gain    float64             `json:"gain"`   // expected improvement over the best, in quality; 0 unless untried and there is a best
+	Chance  float64             `json:"chance"` // that its quality exceeds the best one; likewise
 	Seconds map[string]Forecast `json:"seconds"`
 	Quality float64             `json:"quality"` // observed; -1 if none
 	Charge  float64             `json:"charge"`  // summed over attempts

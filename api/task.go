@@ -160,7 +160,9 @@ type Expected struct {
 	Mean      float64 `json:"mean"`
 	SD        float64 `json:"sd"`
 	Seconds   float64 `json:"seconds"`
-	SecondsSD float64 `json:"seconds_sd"` // of log seconds
+	SecondsSD float64 `json:"seconds_sd"`
+	Gain      float64 `json:"gain"`   // expected improvement over the best, in quality; 0 before there is a best
+	Chance    float64 `json:"chance"` // that it beats the best; likewise
 }
 
 // Live is a running trial with its latest progress.

@@ -83,6 +83,7 @@ feed boxes "fed.csv"
 	out, errs, status := run(declared + `watch boxes
 wait boxes until quality >= 0.8 or final or 5m
 best boxes; models boxes into "board.csv"
+why boxes trial 2; why boxes
 infer boxes "new.csv" into "answers.csv"
 assert boxes.test >= 0.5
 print boxes.examples, "examples"`)
@@ -90,7 +91,7 @@ print boxes.examples, "examples"`)
 		t.Fatalf("exit status %d: %s\n%s", status, errs, out)
 	}
 	contains(out, "boxes · ", "160 examples taken, 0 rejected · version 1", " holds, after ", "examples that the search never saw",
-		"10 answers in answers.csv", "160 examples\n")
+		" went to ", "(trial 2): ", " candidate ", "Expected from: ", "Your turn, because: ", "10 answers in answers.csv", "160 examples\n")
 	file, err := os.Open(filepath.Join(folder, "answers.csv"))
 	if err != nil {
 		t.Fatal(err)
@@ -144,9 +145,18 @@ print boxes.examples, "examples"`)
 	}
 	out, _, _ = run("tasks\nboxes.examples", "--json")
 	contains(out, `"type":"display"`, `"type":"result","data":{"text/plain":"160"}`)
+
+	// A new version of the examples, with the model of before scored again.
+	out, errs, status = run("refine boxes off 1, 3..6; refine boxes off 3\nrefine boxes; assert boxes.examples == 155")
+	if status != 0 {
+		t.Errorf("exit status %d: %s", status, errs)
+	}
+	contains(out, "5 examples off · version 2: 155 examples · ", "Nothing changed: it is off already.", "155 of 160 examples on", "fed.csv, data row ", "refine boxes on 1, 3..6")
+	out, _, _ = run("refine boxes off all") // nobody answers
+	contains(out, "The examples of boxes stay as they are.")
 	out, _, status = run("drop boxes yes; help feed")
 	if status != 0 {
 		t.Errorf("exit status %d", status)
 	}
-	contains(out, "boxes is dropped: its 160 examples", "feed")
+	contains(out, "boxes is dropped: its 155 examples", "feed")
 }

@@ -175,7 +175,7 @@ func TestFailures(t *testing.T) {
 		{`feed digits "."`, notServedError, "folder"},
 		{`feed digits from df`, notServedError, "Python notebook"},
 		{`feed digits "http://x.org/a.csv"`, notServedError, "Addresses"},
-		{"why digits", notServedError, "`why` is not served yet. Nothing was done."},
+		{"explain digits", notServedError, "`explain` is not served yet. Nothing was done."},
 		{"pool", notServedError, "`pool` is not served yet."},
 		{"%%python\nprint(1)", notServedError, "%%"},
 		{"assert digits.test >= 0.99", assertion, "digits.test is 0.966667, so it is not >= 0.99."},
@@ -524,7 +524,7 @@ func TestStatementsOfLater(t *testing.T) {
 	c.config.Page = func(text string) { paged = text }
 	run(t, c, "help")
 	contains(t, paged, "Not served yet: explain")
-	run(t, c, "help why")
+	run(t, c, "help explain")
 	contains(t, paged, "not served yet")
 }
 
@@ -552,4 +552,26 @@ func TestRefine(t *testing.T) {
 			t.Errorf("%s: %v", code, f)
 		}
 	}
+}
+
+func TestWhy(t *testing.T) {
+	w := newWorld(t)
+	c := w.cells()
+	w.task("digits")
+	contains(t, run(t, c, "why digits").text(), "cpu0 went to kNN, k = 5 (trial 2): most improvement per second over the 50.0 %",
+		" tree", "no other task waited")
+	contains(t, run(t, c, "why trial 2").text(), "went to kNN, k = 5 (trial 2)", "Your turn, because")
+	contains(t, run(t, c, "why digits knn.k5").text(), "It reached 95 of 100 in the search, in 0.1 s.")
+	contains(t, run(t, c, "why digits tree").text(), "tree · not tried yet")
+	for code, want := range map[string]string{
+		"why tree":       "There is no task tree. Did you mean  why digits tree ?",
+		"why digits kn":  "digits has no candidate kn. Did you mean  why digits knn.k5 ?",
+		"why digits abc": "There are knn.k5, tree.",
+	} {
+		if f := fails(t, c, code); !strings.Contains(f.Value, want) {
+			t.Errorf("%s: %s", code, f.Value)
+		}
+	}
+	run(t, c, "schema empty "+program)
+	contains(t, run(t, c, "why").text(), "empty has no examples yet")
 }

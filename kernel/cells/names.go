@@ -205,6 +205,28 @@ func (n *names) find(typed, me string) (*api.Task, *api.View) {
 	return task, nil
 }
 
+// candidate finds the task that was seen here, the current one first, with a
+// candidate of this name.
+func (n *names) candidate(name string) (ref, string, bool) {
+	n.cells.session.mu.Lock()
+	current := n.cells.session.current
+	known := slices.Clone(n.cells.session.known)
+	n.cells.session.mu.Unlock()
+	if current != nil {
+		known = append([]ref{{current.User, current.Name}}, known...)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, r := range known {
+		for _, row := range n.views[r].Rows {
+			if id, _, _ := strings.Cut(row.Candidate, "+"); id == name || row.Candidate == name {
+				return r, row.Candidate, true
+			}
+		}
+	}
+	return ref{}, "", false
+}
+
 // Complete proposes what may stand at the cursor.
 func (c *Cells) Complete(_ context.Context, code string, cursor int) jupyter.Completion {
 	found := lang.Complete(code, cursor, &c.names)

@@ -9,7 +9,7 @@ import (
 
 // later are the words of the statements that the language has and nothing here
 // serves yet.
-var later = []string{"explain", "why", "pool", "budget", "share", "unshare", "class", "export", "client"}
+var later = []string{"explain", "pool", "budget", "share", "unshare", "class", "export", "client"}
 
 // statement runs one statement.
 func (c *cell) statement(ctx context.Context, s lang.Statement) error {
@@ -32,6 +32,8 @@ func (c *cell) statement(ctx context.Context, s lang.Statement) error {
 		return c.best(ctx, s)
 	case *lang.Models:
 		return c.models(ctx, s)
+	case *lang.Why:
+		return c.why(ctx, s)
 	case *lang.Tasks:
 		return c.tasks(ctx, s)
 	case *lang.Stop:
@@ -58,8 +60,6 @@ func (c *cell) statement(ctx context.Context, s lang.Statement) error {
 		return c.server(ctx, s)
 	case *lang.SchemaFrom:
 		return notServed("`schema … from` is not served yet.", "Write the program yourself: help schema")
-	case *lang.Why:
-		return notServed("`why` is not served yet.", "models lists what was tried.")
 	}
 	return notServed(fmt.Sprintf("`%s` is not served yet.", s.Word()), "help lists the statements.")
 }

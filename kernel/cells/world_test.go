@@ -40,6 +40,7 @@ type world struct {
 	lines   []api.InferLine
 	asked   api.NewInfer
 	refined api.PatchExamples
+	pool    api.Pool
 	looks   int // GETs of a task
 	down    bool
 }
@@ -58,6 +59,11 @@ func newWorld(t *testing.T) *world {
 	mux.HandleFunc("POST /api/v1/tasks/{user}/{name}/feeds", w.postFeed)
 	mux.HandleFunc("GET /api/v1/tasks/{user}/{name}/feeds/{n}", func(r http.ResponseWriter, _ *http.Request) { w.answer(r, w.feed) })
 	mux.HandleFunc("POST /api/v1/tasks/{user}/{name}/infer", w.infer)
+	mux.HandleFunc("GET /api/v1/tasks/{user}/{name}/decisions", w.listDecisions)
+	mux.HandleFunc("GET /api/v1/tasks/{user}/{name}/trials/{n}", func(r http.ResponseWriter, q *http.Request) {
+		w.answer(r, api.Trial{Number: 2, Candidate: "knn.k5", Label: "kNN, k = 5", State: "ok", Seconds: 0.1})
+	})
+	mux.HandleFunc("GET /api/v1/pool", func(r http.ResponseWriter, _ *http.Request) { w.answer(r, w.pool) })
 	mux.HandleFunc("GET /api/v1/tasks/{user}/{name}/examples", w.listExamples)
 	mux.HandleFunc("PATCH /api/v1/tasks/{user}/{name}/examples", w.patchExamples)
 	mux.HandleFunc("POST /api/v1/uploads", w.newUpload)
@@ -183,6 +189,21 @@ func (w *world) getBest(r http.ResponseWriter, q *http.Request) {
 	if v, ok := w.find(r, q); ok {
 		w.answer(r, api.Report{Task: v.Task, Best: v.Best})
 	}
+}
+
+// listDecisions tells the one decision of a task that has a model.
+func (w *world) listDecisions(r http.ResponseWriter, q *http.Request) {
+	v, ok := w.find(r, q)
+	if !ok {
+		return
+	}
+	list := []api.Decision{}
+	if c := q.URL.Query().Get("candidate"); v.Best != nil && (c == "" || c == "knn.k5") {
+		reason, _ := json.Marshal(api.Reason{Policy: "default", Turn: "rate share=1 searches=1", Mean: 0.9, SD: 0.1, Seconds: 2, Best: 0.5, Gain: 0.4, Chance: 0.9, Device: "cpu0",
+			Rivals: []api.Rival{{Candidate: "tree", Mean: 0.8, SD: 0.1, Gain: 0.3, Chance: 0.8, Seconds: 9}}})
+		list = append(list, api.Decision{Trial: 2, Candidate: "knn.k5", Label: "kNN, k = 5", Time: time.Now(), Reason: reason})
+	}
+	w.answer(r, list)
 }
 
 // listExamples lists as many examples as the task has; those that are off come first.

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"encoding/json"
 	"os"
 	"testing"
 	"time"
@@ -178,4 +179,32 @@ func beginning() api.View {
 	v.Examples, v.Rejected, v.Version, v.Tried, v.Running, v.Seconds = 1437, 0, 1, 0, 1, 0
 	v.Live = []api.Live{{Trial: 1, Label: "the guess", Device: "cpu0", Started: noon, Expected: 2}}
 	return v
+}
+
+// decided is a decision with its account.
+func decided(trial int, candidate, label string, r api.Reason) api.Decision {
+	text, _ := json.Marshal(r)
+	return api.Decision{Trial: trial, Candidate: candidate, Label: label, Time: noon.Add(31 * time.Second), Reason: text}
+}
+
+func whyKNN() api.Decision {
+	return decided(4, "knn.k5", "kNN, k = 5", api.Reason{Policy: "default", Turn: "rate share=0.14 searches=2 waited=1", AttainedShare: 0.14,
+		Mean: 0.983, SD: 0.008, Seconds: 0.02, Score: 0.22, Best: 211.0 / 215, Device: "cpu0", DeviceClass: "cpu1", Gain: 0.0043, Chance: 0.6, Results: 2, Earlier: 312,
+		Rivals: []api.Rival{
+			{Candidate: "svm-rbf.c10", Mean: 0.984, SD: 0.009, Gain: 0.0053, Chance: 0.63, Seconds: 0.05},
+			{Candidate: "extra.300", Mean: 0.986, SD: 0.006, Gain: 0.0057, Chance: 0.7, Seconds: 0.6},
+			{Candidate: "lgbm", Mean: 0.979, SD: 0.006, Gain: 0.0015, Chance: 0.37, Seconds: 2},
+			{Candidate: "resnet18", Mean: 0.988, SD: 0.008, Gain: 0.0078, Chance: 0.81, Seconds: 80}}})
+}
+
+func whyFirst() api.Decision {
+	return decided(2, "logreg", "logistic regression", api.Reason{Policy: "default", Turn: "opening share=1 searches=3 waited=0", AttainedShare: 1,
+		Mean: 0.9, SD: 0.08, Seconds: 0.3, Best: -1, Device: "cpu0", DeviceClass: "cpu1",
+		Rivals: []api.Rival{{Candidate: "knn.k5", Mean: 0.92, SD: 0.07, Seconds: 0.1}, {Candidate: "resnet18", Mean: 0.95, SD: 0.05, Seconds: 80, Aside: "opening"}}})
+}
+
+func whyRidge() api.Decision {
+	return decided(2, "ridge", "ridge regression", api.Reason{Policy: "hybrid", Turn: "gap share=0.5 searches=2", AttainedShare: 0.5,
+		Mean: 0.4, SD: 0.15, Seconds: 0.05, Score: 1.2, Best: 0, Device: "cpu0", Gain: 0.4, Chance: 0.99, Results: 1,
+		Rivals: []api.Rival{{Candidate: "rf", Mean: 0.45, SD: 0.15, Gain: 0.45, Chance: 0.99, Seconds: 1, Aside: "slower elsewhere=h200 times=40"}}})
 }

@@ -86,6 +86,13 @@ func goldens() map[string]Output {
 	weaker.Best.Scored = 2
 	nothing := wine()
 	nothing.Version, nothing.Examples, nothing.Off, nothing.State, nothing.Reason = 3, 0, 58, api.TaskSettled, api.SettledNoData
+	open := digitsRunning()
+	for i := range open.Rows {
+		if r := &open.Rows[i]; r.State == "open" {
+			r.Candidate = r.Label
+			r.Expected = &api.Expected{Mean: 0.98, SD: 0.01, Seconds: float64(1 + 7*i), SecondsSD: 1, Gain: 0.002, Chance: 0.3}
+		}
+	}
 	return map[string]Output{
 		"declared":              Declared("digits", api.Declared{Outcome: "created", View: declared, Count: count}),
 		"declared-no-torch":     Declared("digits", api.Declared{Outcome: "created", View: noTorch, Count: count}),
@@ -137,6 +144,16 @@ func goldens() map[string]Output {
 		"stopped-already":       Stopped("digits", stopped, true),
 		"resumed":               Resumed("digits", resumed, false),
 		"dropped":               Dropped("digits", final.Task),
+		"why":                   Why("digits", running, ptr(whyKNN())),
+		"why-final":             Why("digits", final, ptr(whyKNN())),
+		"why-none":              Why("digits", beginning(), nil),
+		"why-declared":          Why("digits", declared, nil),
+		"why-opening":           Why("digits", running, ptr(whyFirst())),
+		"why-trial":             WhyTrial(running, whyKNN(), api.Trial{Number: 4, Candidate: "knn.k5", Label: "kNN, k = 5", State: "ok", Search: share(214, 215, 0.107), Seconds: 0.013}),
+		"why-numbers":           Why("diabetes", diabetes(), ptr(whyRidge())),
+		"why-candidate":         WhyCandidate("digits", running, running.Rows[0], ptr(whyKNN())),
+		"why-open":              WhyCandidate("digits", open, open.Rows[len(open.Rows)-1], ptr(whyKNN())),
+		"why-failed":            WhyCandidate("digits", final, final.Rows[len(final.Rows)-1], nil),
 		"examples":              Examples("digits", final, 0, listed[2:]),
 		"examples-off":          Examples("digits", refined, 0, listed[:2]),
 		"examples-asked":        Examples("digits", refined, 20, listed),

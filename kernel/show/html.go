@@ -54,10 +54,25 @@ type htmlBlock struct {
 
 var measured = regexp.MustCompile(`(\d) (%|(?:s|min|h|d|kB|MB|GB|TB|of)\b)`)
 
-// bind keeps together on one line what is read together: a figure with its unit,
-// and a dot with what stands before it.
+// shortPart is up to how many characters a part of a line between dots is never
+// broken.
+const shortPart = 26
+
+// bind keeps together on one line what is read together: a figure with its unit, a
+// dot with what stands before it, and a short part with a figure in it. A colon may
+// stand before a statement, which is to be copied as it is.
 func bind(line string) string {
-	return strings.ReplaceAll(measured.ReplaceAllString(line, "$1\u00a0$2"), " · ", "\u00a0· ")
+	line = measured.ReplaceAllString(line, "$1\u00a0$2")
+	parts := strings.Split(line, " · ")
+	if len(parts) == 1 {
+		return line
+	}
+	for i, part := range parts {
+		if columns(part) <= shortPart && strings.ContainsAny(part, "0123456789") && !strings.Contains(part, ":") {
+			parts[i] = strings.ReplaceAll(part, " ", "\u00a0")
+		}
+	}
+	return strings.Join(parts, "\u00a0· ")
 }
 
 // html is the page as HTML, on one line apart from text that keeps its shape.

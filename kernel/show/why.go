@@ -222,7 +222,7 @@ func asideNote(why string) string {
 	case "opening":
 		return "later"
 	case "slower":
-		return "kept for another device"
+		return "elsewhere"
 	case "settled":
 		return "owed no trial"
 	}
@@ -232,7 +232,7 @@ func asideNote(why string) string {
 // hope is the rival that promises more than the chosen one and costs much more.
 func hope(a api.Reason) (best api.Rival, ok bool) {
 	for _, r := range a.Rivals {
-		if r.Chance > a.Chance && r.Chance > best.Chance && r.Seconds > 5*a.Seconds {
+		if r.Aside == "" && r.Chance > a.Chance && r.Chance > best.Chance && r.Seconds > 5*a.Seconds {
 			best, ok = r, true
 		}
 	}
@@ -279,8 +279,10 @@ func outcomeOfRow(p *page, v api.View, r api.Row) {
 		p.say("It was stopped early with %s%s.", counted(v.Metric.Name, *r.Search), after(r))
 	case r.Search != nil:
 		p.say("It reached %s in the search%s.", counted(v.Metric.Name, *r.Search), after(r))
-	case r.State == "running" || r.State == "paused" || r.State == "queued":
-		p.say("It is %s.", pick(len(r.State)-len("running")+1, "running now", r.State))
+	case r.State == "running":
+		p.say("It runs now.")
+	case r.State == "paused" || r.State == "queued":
+		p.say("It gave its device back and goes on later.")
 	case r.State == "failed":
 		p.say("It could not run: %s", failure(r))
 	}
@@ -308,21 +310,21 @@ func turnLine(p *page, d api.Decision) {
 	}
 	share := ""
 	if a.AttainedShare > 0 || a.Results > 0 {
-		share = fmt.Sprintf(" (yours: %s × the mean of all)", significant(a.AttainedShare, 2))
+		share = fmt.Sprintf(" (yours: %s × the mean)", significant(a.AttainedShare, 2))
 	}
-	of := fmt.Sprintf("of %d tasks that waited ", waiting)
+	of := fmt.Sprintf("of %d tasks waiting, ", waiting)
 	switch word {
 	case "opening":
-		p.say("Your turn, because: %syours had no model yet, and a new task gets one before others get a better one.", of)
+		p.say("Your turn, because: %syours had no model yet; a first one comes before better ones for others.", of)
 	case "overdue":
 		n, _ := strconv.Atoi(m["waited"])
 		p.say("Your turn, because: %syours had waited longest, through %s for others.", of, several(n, "decision"))
 	case "rate":
-		p.say("Your turn, because: %syours gained most per second, weighed by the device time had so far%s.", of, share)
+		p.say("Your turn, because: %syours gained most per second, given the device time had so far%s.", of, share)
 	case "gap":
 		p.say("Your turn, because: %syours had the largest gap between what it may reach and what it has.", of)
 	case "robin":
-		p.say("Your turn, because: the %d tasks that wait take turns.", waiting)
+		p.say("Your turn, because: the %d tasks waiting take turns.", waiting)
 	case "first":
 		p.say("Your turn, because: %syours came first.", of)
 	default:

@@ -266,6 +266,7 @@ func (x *rows) leaderboard(live search.Live) []api.Row {
 			row.Expected = &api.Expected{
 				Mean: finite(posterior.Mean), SD: finite(posterior.SD),
 				Seconds: finite(posterior.Seconds), SecondsSD: finite(posterior.SecondsSD),
+				Gain: finite(posterior.Gain), Chance: finite(posterior.Chance),
 			}
 		}
 		list = append(list, row)
