@@ -272,6 +272,7 @@ func DefaultPrior(arms []Arm) *Prior {
 			p.Quality.Mean[i] = -1
 		}
 	}
+	p.Quality.DF = firstDegrees
 	p.Quality.Cov = correlated(1.44, 0.7, 0.88, 0.3)
 	p.Seconds.Cov = correlated(1, 0.4, 0.85, 0.2)
 	sealed, err := Seal(*p)

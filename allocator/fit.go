@@ -25,7 +25,9 @@ type FitOptions struct {
 //
 // S the covariance of history (missing cells by expectation maximisation), T the nearest of three simple targets: its
 // diagonal, one common correlation, or a family kernel (one correlation within families, one between). w, T and the
-// noise have the highest likelihood of held-out rows (5 folds; leave one out below 5 rows). Qualities are modelled on the
+// noise have the highest likelihood of held-out rows (5 folds; leave one out below 5 rows). The qualities' distribution
+// is a multivariate Student-t, since data sets differ in how far apart candidates lie on them; its degrees of freedom are
+// chosen likewise. Qualities are modelled on the
 // logit scale, seconds as logarithms after a ridge regression on the logarithms of examples and features.
 //
 // family may be nil. The error says which cell cannot be, or that there is nothing to fit.
@@ -59,7 +61,11 @@ func FitPrior(history []Row, family func(CandidateID) string, opts FitOptions) (
 		p.Quality.Floor = sc.to(0)
 	}
 	f := fitter{families: t.families, level: 1.5, variance: 1.44, rest: 0.7, same: 0.88, noises: []float64{1e-4, 1e-3, 1e-2, 3e-2}}
-	p.Quality.Mean, p.Quality.Cov, p.Quality.Noise = f.fit(logits)
+	q := f.fit(logits)
+	p.Quality.Mean, p.Quality.Cov, p.Quality.Noise = q.mean, q.cov, q.noise
+	if !math.IsInf(q.df, 1) {
+		p.Quality.DF = q.df
+	}
 
 	fitSeconds(t, &p.Seconds)
 	return Seal(*p)

@@ -15,6 +15,7 @@ type fitter struct {
 	level, variance, rest, same float64
 	centred                     bool // the rows are residuals: the mean is zero
 	noises                      []float64
+	gaussian                    bool // not a Student-t
 }
 
 // The grid of the held-out search.
@@ -22,14 +23,39 @@ var shrinkWeights = []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1}
 
 const shrinkTargets = 3 // diagonal, common correlation, family kernel
 
-// fit returns mean, covariance and noise.
-func (f *fitter) fit(rows [][]float64) (mean []float64, cov Symmetric, noise float64) {
+// fitted is what a fitter finds.
+type fitted struct {
+	mean  []float64
+	cov   Symmetric
+	noise float64
+	df    float64
+}
+
+// degrees are those of freedom among which the held-out likelihood chooses, after firstDegrees.
+var degrees = []float64{2, 3, 6, 10, 20, math.Inf(1)}
+
+const firstDegrees = 4
+
+// fit returns mean, covariance (of a Student-t its scatter), noise, and degrees of freedom.
+func (f *fitter) fit(rows [][]float64) fitted {
 	rows = withCells(rows)
 	if len(rows) == 0 {
-		m := f.moments(nil, 0)
-		return m.mean, m.shrunk(f, 0, 0), f.noises[len(f.noises)-1]
+		m := f.moments(nil, 0, firstDegrees)
+		return fitted{m.mean, m.shrunk(f, 0, 0), f.noises[len(f.noises)-1], firstDegrees}
 	}
 	folds := min(5, len(rows))
+	var train, test [][][]float64
+	for fold := 0; folds > 1 && fold < folds; fold++ {
+		var a, b [][]float64
+		for i, r := range rows {
+			if i%folds == fold {
+				b = append(b, r)
+			} else {
+				a = append(a, r)
+			}
+		}
+		train, test = append(train, a), append(test, b)
+	}
 	type point struct {
 		target int
 		weight float64
@@ -43,38 +69,51 @@ func (f *fitter) fit(rows [][]float64) (mean []float64, cov Symmetric, noise flo
 			}
 		}
 	}
-	score := make([]float64, len(grid))
-	for fold := 0; folds > 1 && fold < folds; fold++ {
-		var train, test [][]float64
-		for i, r := range rows {
-			if i%folds == fold {
-				test = append(test, r)
-			} else {
-				train = append(train, r)
+	heldOut := func(df float64, grid []point) []float64 {
+		score := make([]float64, len(grid))
+		for fold := range train {
+			m := f.moments(train[fold], 2, df)
+			groups := byPattern(test[fold])
+			var c Symmetric
+			for g, p := range grid {
+				if g == 0 || grid[g-1].target != p.target || grid[g-1].weight != p.weight {
+					c = m.shrunk(f, p.target, p.weight)
+				}
+				score[g] += logLikelihood(m.mean, c, p.noise, df, groups)
 			}
 		}
-		m := f.moments(train, 2)
-		groups := byPattern(test)
-		var c Symmetric
-		for g, p := range grid {
-			if g == 0 || grid[g-1].target != p.target || grid[g-1].weight != p.weight {
-				c = m.shrunk(f, p.target, p.weight)
-			}
-			score[g] += logLikelihood(m.mean, c, p.noise, groups)
-		}
+		return score
 	}
 	// With one row nothing can be held out: half the family kernel and a moderate noise.
-	best := point{2, 0.6, f.noises[len(f.noises)/2]}
+	best, df := point{2, 0.6, f.noises[len(f.noises)/2]}, float64(firstDegrees)
+	if f.gaussian {
+		df = math.Inf(1)
+	}
 	if folds > 1 {
-		top := math.Inf(-1)
-		for g, p := range grid {
-			if score[g] > top {
-				top, best = score[g], p
+		choose := func(score []float64) (top float64) {
+			top = math.Inf(-1)
+			for g, p := range grid {
+				if score[g] > top {
+					top, best = score[g], p
+				}
+			}
+			return top
+		}
+		top := choose(heldOut(df, grid))
+		for _, d := range degrees {
+			if f.gaussian {
+				break
+			}
+			if x := heldOut(d, []point{best})[0]; x > top {
+				top, df = x, d
 			}
 		}
+		if !f.gaussian && df != firstDegrees {
+			choose(heldOut(df, grid))
+		}
 	}
-	m := f.moments(rows, 6)
-	return m.mean, m.shrunk(f, best.target, best.weight), best.noise
+	m := f.moments(rows, 6, df)
+	return fitted{m.mean, m.shrunk(f, best.target, best.weight), best.noise, df}
 }
 
 // withCells drops rows without a single cell.
@@ -132,7 +171,7 @@ func (f *fitter) initial() moments {
 // one row in the covariance and half a row (through the family's mean) in the mean. Otherwise they are maximum a
 // posteriori by expectation maximisation: missing cells are replaced by their conditional expectation given the row's
 // other cells, and their conditional covariance is added.
-func (f *fitter) moments(rows [][]float64, iterations int) moments {
+func (f *fitter) moments(rows [][]float64, iterations int, df float64) moments {
 	n := len(f.families)
 	m := f.initial()
 	prior := m.cov
@@ -147,10 +186,21 @@ func (f *fitter) moments(rows [][]float64, iterations int) moments {
 	for _, r := range rows {
 		complete = complete && len(observed(r)) == n
 	}
-	if complete {
+	switch {
+	case !math.IsInf(df, 1):
+		iterations += 2
+	case complete:
 		iterations = 1
 	}
-	for range iterations {
+	weights := make([]float64, len(rows))
+	for i := range weights {
+		weights[i] = 1
+	}
+	for round := range iterations {
+		if round > 0 && !math.IsInf(df, 1) {
+			f.weigh(weights, rows, &m, df)
+			m.mean = f.weightedMeans(rows, weights)
+		}
 		filled := mat.NewDense(len(rows), n, nil)
 		extra := mat.NewSymDense(n, nil)
 		known := &stack{columns: n}
@@ -173,8 +223,9 @@ func (f *fitter) moments(rows [][]float64, iterations int) moments {
 		}
 		for i := range rows {
 			x := filled.RawRowView(i)
+			root := math.Sqrt(weights[i])
 			for k := range x {
-				x[k] -= m.mean[k]
+				x[k] = root * (x[k] - m.mean[k])
 			}
 		}
 		s := mat.NewSymDense(n, nil)
@@ -185,6 +236,21 @@ func (f *fitter) moments(rows [][]float64, iterations int) moments {
 		m.cov = s
 	}
 	return m
+}
+
+// weigh sets the rows' weights (df + cells)/(df + q), q the row's squared Mahalanobis distance: what they count in the
+// maximum likelihood fit of a multivariate Student-t (Lange, Little and Taylor 1989).
+func (f *fitter) weigh(weights []float64, rows [][]float64, m *moments, df float64) {
+	c := m.shrunk(f, 1, 0.1)
+	for _, g := range byPattern(rows) {
+		chol, ok := factor(g.cells, c.At, fillNoise)
+		if !ok {
+			continue
+		}
+		for i, q := range distances(m.mean, chol, &g) {
+			weights[g.at[i]] = (df + float64(len(g.cells))) / (df + q)
+		}
+	}
 }
 
 // fillNoise keeps the solves of fill well-conditioned where arms are almost copies of each other.
@@ -263,7 +329,12 @@ func factor(of []int, cov func(i, j int) float64, noise float64) (*mat.Cholesky,
 
 // means are the candidates' means over the rows that have them, drawn to their family's mean by half a row and that to
 // the mean of all by half a row.
-func (f *fitter) means(rows [][]float64) []float64 {
+func (f *fitter) means(rows [][]float64) []float64 { return f.weightedMeans(rows, nil) }
+
+func (f *fitter) weightedMeans(rows [][]float64, weights []float64) []float64 {
+	if f.centred {
+		return make([]float64, len(f.families))
+	}
 	n := len(f.families)
 	sum, count := make([]float64, n), make([]float64, n)
 	total := [2]float64{}
@@ -271,11 +342,15 @@ func (f *fitter) means(rows [][]float64) []float64 {
 	for _, fam := range f.families {
 		family[fam] = &[2]float64{}
 	}
-	for _, r := range rows {
+	for i, r := range rows {
+		w := 1.0
+		if weights != nil {
+			w = weights[i]
+		}
 		for k, x := range r {
 			if !math.IsNaN(x) {
-				sum[k] += x
-				count[k]++
+				sum[k] += w * x
+				count[k] += w
 			}
 		}
 	}
@@ -356,52 +431,75 @@ func (f *fitter) correlations(cov *mat.SymDense, sd []float64) (within, between 
 type pattern struct {
 	cells []int
 	rows  [][]float64
+	at    []int // which rows they are
 }
 
 func byPattern(rows [][]float64) []pattern {
 	var ps []pattern
-	at := map[string]int{}
-	for _, r := range rows {
+	known := map[string]int{}
+	for at, r := range rows {
 		key := make([]byte, len(r))
 		for k, x := range r {
 			if !math.IsNaN(x) {
 				key[k] = 1
 			}
 		}
-		i, ok := at[string(key)]
+		i, ok := known[string(key)]
 		if !ok {
 			i = len(ps)
-			at[string(key)] = i
+			known[string(key)] = i
 			ps = append(ps, pattern{cells: observed(r)})
 		}
 		ps[i].rows = append(ps[i].rows, r)
+		ps[i].at = append(ps[i].at, at)
 	}
 	return ps
 }
 
-// logLikelihood of rows under N(mean, cov + noise·I), up to a constant.
-func logLikelihood(mean []float64, cov Symmetric, noise float64, groups []pattern) float64 {
+// logLikelihood of rows under a Student-t with that mean, scatter cov + noise·I and degrees of freedom (infinite: a
+// Gaussian), up to a constant that depends on the number of cells alone.
+func logLikelihood(mean []float64, cov Symmetric, noise, df float64, groups []pattern) float64 {
 	sum := 0.0
 	for _, g := range groups {
 		chol, ok := factor(g.cells, cov.At, noise)
 		if !ok {
 			return math.Inf(-1)
 		}
-		// With cov + noise = UᵀU, the quadratic forms are the squared columns of U⁻ᵀ·(rows - mean).
-		z := blas64.General{Rows: len(g.cells), Cols: len(g.rows), Stride: len(g.rows), Data: make([]float64, len(g.cells)*len(g.rows))}
-		for a, k := range g.cells {
-			for i, r := range g.rows {
-				z.Data[a*z.Stride+i] = r[k] - mean[k]
+		n := float64(len(g.cells))
+		sum -= 0.5 * float64(len(g.rows)) * chol.LogDet()
+		if !math.IsInf(df, 1) {
+			a, _ := math.Lgamma((df + n) / 2)
+			b, _ := math.Lgamma(df / 2)
+			sum += float64(len(g.rows)) * (a - b - 0.5*n*math.Log(df/2))
+		}
+		for _, q := range distances(mean, chol, &g) {
+			if math.IsInf(df, 1) {
+				sum -= 0.5 * q
+			} else {
+				sum -= 0.5 * (df + n) * math.Log1p(q/df)
 			}
 		}
-		var u mat.TriDense
-		chol.UTo(&u)
-		blas64.Trsm(blas.Left, blas.Trans, 1, u.RawTriangular(), z)
-		sum -= 0.5 * (blas64.Dot(flat(z), flat(z)) + float64(len(g.rows))*chol.LogDet())
 	}
 	return sum
 }
 
-func flat(m blas64.General) blas64.Vector {
-	return blas64.Vector{N: len(m.Data), Data: m.Data, Inc: 1}
+// distances are the squared Mahalanobis distances of the rows. With cov + noise = UᵀU they are the squared lengths of
+// the columns of U⁻ᵀ·(rows - mean).
+func distances(mean []float64, chol *mat.Cholesky, g *pattern) []float64 {
+	z := blas64.General{Rows: len(g.cells), Cols: len(g.rows), Stride: len(g.rows), Data: make([]float64, len(g.cells)*len(g.rows))}
+	for a, k := range g.cells {
+		for i, r := range g.rows {
+			z.Data[a*z.Stride+i] = r[k] - mean[k]
+		}
+	}
+	var u mat.TriDense
+	chol.UTo(&u)
+	blas64.Trsm(blas.Left, blas.Trans, 1, u.RawTriangular(), z)
+	q := make([]float64, len(g.rows))
+	for a := range g.cells {
+		for i, x := range z.Data[a*z.Stride : (a+1)*z.Stride] {
+			q[i] += x * x
+		}
+	}
+	return q
 }

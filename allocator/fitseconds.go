@@ -17,7 +17,7 @@ func fitSeconds(t *table, s *SecondsPrior) {
 	x := t.sizes(&s.Centre)
 
 	level := t.level()
-	f := fitter{families: t.families, level: level, centred: true, variance: 1, rest: 0.4, same: 0.85, noises: []float64{0.01, 0.03, 0.1}}
+	f := fitter{families: t.families, level: level, centred: true, variance: 1, rest: 0.4, same: 0.85, noises: []float64{1e-3, 0.01, 0.03, 0.1}}
 	rows := make([][]float64, len(t.logSeconds))
 	rounds := 3
 	if s.Class == "" {
@@ -42,7 +42,9 @@ func fitSeconds(t *table, s *SecondsPrior) {
 			t.offsets(s, rows)
 		}
 	}
-	_, s.Cov, s.Noise = f.fit(rows)
+	f.gaussian = true
+	q := f.fit(rows)
+	s.Cov, s.Noise = q.cov, q.noise
 	s.OffsetVar = 0.25
 }
 

@@ -165,7 +165,7 @@ func (a *Allocator) reason(p pick, c int) Reason {
 // forecastQuality is the median of arm k's quality, and its standard deviation by the slope there.
 func (s *search) forecastQuality(k int) (mean, sd float64) {
 	mean = s.scale.from(s.quality.mu[k])
-	return mean, math.Sqrt(s.quality.bareVariance(k)) * s.scale.slope(mean)
+	return mean, math.Sqrt(s.quality.bareVariance(k)) * s.tail() * s.scale.slope(mean)
 }
 
 // forecastSeconds is mean and standard deviation of the log-normal duration.

@@ -34,7 +34,10 @@ type QualityPrior struct {
 	Mean  []float64 `json:"mean"`
 	Cov   Symmetric `json:"cov"`
 	Noise float64   `json:"noise"` // variance of one observation
-	Floor float64   `json:"floor"` // the incumbent before the first observation, on the scale: the lowest of history
+	// DF are the degrees of freedom of a multivariate Student-t, of which Cov is the scatter: each search has a scale of its
+	// own, s² ~ DF/χ²(DF). 0: a Gaussian.
+	DF    float64 `json:"df,omitempty"`
+	Floor float64 `json:"floor"` // the incumbent before the first observation, on the scale: the lowest of history
 }
 
 // SecondsPrior is a Gaussian over log seconds. Candidate k on a data set of n examples and p features has the mean
@@ -149,7 +152,7 @@ func (p *Prior) Check() error {
 		}
 		return true
 	}
-	ok := finite(p.Quality.Mean...) && finite(p.Quality.Cov...) && finite(p.Quality.Noise, p.Quality.Floor) &&
+	ok := finite(p.Quality.Mean...) && finite(p.Quality.Cov...) && finite(p.Quality.Noise, p.Quality.Floor, p.Quality.DF) &&
 		finite(p.Seconds.Mean...) && finite(p.Seconds.Cov...) && finite(p.Seconds.Noise, p.Seconds.OffsetVar) && finite(p.Seconds.Centre[:]...)
 	for _, s := range p.Seconds.Slope {
 		ok = ok && finite(s[:]...)
@@ -162,6 +165,9 @@ func (p *Prior) Check() error {
 	}
 	if !(p.Quality.Noise > 0) || !(p.Seconds.Noise > 0) || p.Seconds.OffsetVar < 0 {
 		return fmt.Errorf("the prior's noise must be positive (quality %v, seconds %v) and offset_var not negative (%v)", p.Quality.Noise, p.Seconds.Noise, p.Seconds.OffsetVar)
+	}
+	if p.Quality.DF < 0 {
+		return fmt.Errorf("the prior's degrees of freedom are %v; they must be positive, or 0 for a Gaussian", p.Quality.DF)
 	}
 	for i := range n {
 		if p.Quality.Cov.At(i, i) < 0 || p.Seconds.Cov.At(i, i) < 0 {

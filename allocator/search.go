@@ -233,8 +233,13 @@ func (s *search) incumbent() (x, logSlope float64) {
 	return x, logSlope
 }
 
-// tail inflates standard deviations where the search has surprised the prior, as the scale of a Student-t posterior
-// with four virtual observations would: sqrt((4 + Σz²)/(4 + n)), at least 1.
+// tail is what standard deviations are multiplied by: the scale of this search as far as it is known. Under a prior
+// that is a multivariate Student-t it is sqrt((ν + Σz²)/(ν + n)); under a Gaussian it only widens, with four virtual
+// observations.
 func (s *search) tail() float64 {
-	return math.Sqrt(max(1, (4+s.strange)/(4+float64(s.runs))))
+	nu, low := s.prior.Quality.DF, 0.0
+	if nu == 0 {
+		nu, low = 4, 1
+	}
+	return math.Sqrt(max(low, (nu+s.strange)/(nu+float64(s.runs))))
 }
