@@ -25,7 +25,11 @@ type Device struct {
 	Why    string `json:"why,omitempty"`
 	Mine   bool   `json:"mine"`             // held by a trial of the caller
 	Task   string `json:"task,omitempty"`   // only where Mine
+	Label  string `json:"label,omitempty"`  // of the candidate at work; only where Mine
 	Memory int64  `json:"memory,omitempty"` // bytes in all, 0 unknown
+	// Ends is when the trial at work is expected to end; nil where none is, or it
+	// has taken longer than expected.
+	Ends *time.Time `json:"ends,omitempty"`
 }
 
 // Pool is GET /pool.

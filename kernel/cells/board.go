@@ -3,6 +3,7 @@ package cells
 import (
 	"context"
 	"encoding/csv"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,6 +129,20 @@ func (c *cell) tasks(ctx context.Context, s *lang.Tasks) error {
 		return err
 	}
 	c.show(show.Wrote(len(list), "task", s.Into.File))
+	return nil
+}
+
+// pool lists the devices.
+func (c *cell) pool(ctx context.Context, s *lang.Pool) error {
+	if s.Action != lang.PoolShow {
+		return notServed(fmt.Sprintf("`pool %s` is not served yet.", s.Action), "pool lists the devices.")
+	}
+	pool, err := call(ctx, &c.session, func(client *api.Client) (api.Pool, error) { return client.Pool(ctx) })
+	if err != nil {
+		return err
+	}
+	_, me := c.session.peek()
+	c.show(show.Pool(me, pool))
 	return nil
 }
 

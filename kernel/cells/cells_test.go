@@ -176,7 +176,7 @@ func TestFailures(t *testing.T) {
 		{`feed digits from df`, notServedError, "Python notebook"},
 		{`feed digits "http://x.org/a.csv"`, notServedError, "Addresses"},
 		{"explain digits", notServedError, "`explain` is not served yet. Nothing was done."},
-		{"pool", notServedError, "`pool` is not served yet."},
+		{"pool drain gpu0", notServedError, "`pool drain` is not served yet."},
 		{"%%python\nprint(1)", notServedError, "%%"},
 		{"assert digits.test >= 0.99", assertion, "digits.test is 0.966667, so it is not >= 0.99."},
 		{"digits.rho", noValue, "digits has no rho yet: this server does not measure it."},
@@ -574,4 +574,39 @@ func TestWhy(t *testing.T) {
 	}
 	run(t, c, "schema empty "+program)
 	contains(t, run(t, c, "why").text(), "empty has no examples yet")
+}
+
+func TestPool(t *testing.T) {
+	w := newWorld(t)
+	c := w.cells()
+	w.pool = api.Pool{Now: time.Now(), Waiting: 1, Devices: []api.Device{
+		{ID: "gpu0", Class: "h200", Name: "H200", State: "held", Mine: true, Task: "alice/digits", Label: "ResNet-18"},
+		{ID: "gpu1", Class: "h200", Name: "H200", State: "held"}}}
+	contains(t, run(t, c, "pool").text(), "2 of 2 GPUs at work", " digits ", "ResNet-18", "another user", "1 task waits for a device.")
+}
+
+// TestInspectionIsLive: a task's state is that of the newest list, a candidate's
+// and a trial's completion that of the newest view.
+func TestInspectionIsLive(t *testing.T) {
+	w := newWorld(t)
+	c := w.cells()
+	w.task("digits")
+	run(t, c, "models digits")
+	w.change("digits", func(v *api.View) { v.Tried, v.Changed = 9, time.Now() })
+	run(t, c, "tasks")
+	b, ok := c.Inspect(t.Context(), "why digits", 6, 0)
+	if !ok {
+		t.Fatal("a task can't be inspected")
+	}
+	contains(t, textOf(b), "9 of 22 candidates tried", "95.0 % right in the search")
+	run(t, c, "models digits")
+	if b, ok = c.Inspect(t.Context(), "why digits knn.k5", 14, 0); !ok {
+		t.Fatal("a candidate can't be inspected")
+	}
+	contains(t, textOf(b), "kNN, k = 5", "Trial 2")
+	for code, want := range map[string]string{"why digits k": "knn.k5", "why digits trial ": "2", "refine digits o": "off", "po": "pool", "pool ": ""} {
+		if got := strings.Join(c.Complete(t.Context(), code, len([]rune(code))).Matches, " "); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %s", code, got)
+		}
+	}
 }

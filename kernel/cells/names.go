@@ -232,7 +232,7 @@ func (c *Cells) Complete(_ context.Context, code string, cursor int) jupyter.Com
 	found := lang.Complete(code, cursor, &c.names)
 	out := jupyter.Completion{Start: found.Start, End: found.End}
 	for _, i := range found.Items {
-		if i.Kind == lang.KindWord && slices.Contains(later, i.Text) {
+		if i.Kind == lang.KindWord && (slices.Contains(later, i.Text) || slices.Contains(laterWords, i.Text)) {
 			continue // it would only be refused
 		}
 		out.Matches = append(out.Matches, i.Text)
@@ -271,6 +271,9 @@ func (n *names) aboutTask(typed string, detail int) string {
 	defer n.mu.Unlock()
 	task, view := n.find(typed, me)
 	text := ""
+	if view != nil && task != nil && (task.Changed.After(view.Changed) || task.Tried != view.Tried) {
+		view = nil // the list is newer
+	}
 	switch {
 	case view != nil:
 		text = show.WatchTable(typed, *view).Text

@@ -9,7 +9,10 @@ import (
 
 // later are the words of the statements that the language has and nothing here
 // serves yet.
-var later = []string{"explain", "pool", "budget", "share", "unshare", "class", "export", "client"}
+var later = []string{"explain", "budget", "share", "unshare", "class", "export", "client"}
+
+// laterWords are words inside statements that are served, for what isn't yet.
+var laterWords = []string{"suspects", "drain", "reclaim", "return", "token"}
 
 // statement runs one statement.
 func (c *cell) statement(ctx context.Context, s lang.Statement) error {
@@ -40,6 +43,8 @@ func (c *cell) statement(ctx context.Context, s lang.Statement) error {
 		return c.stop(ctx, s)
 	case *lang.Resume:
 		return c.resume(ctx, s)
+	case *lang.Pool:
+		return c.pool(ctx, s)
 	case *lang.Drop:
 		return c.drop(ctx, s)
 	case *lang.Print:

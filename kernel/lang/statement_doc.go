@@ -176,8 +176,9 @@ var statements = []StatementDoc{
 			"pool [drain DEVICE | reclaim DEVICE [now] | return DEVICE]",
 			"pool token NAME[:LABEL] [COUNT | off] [on DEVICE] [for DURATION]",
 		},
-		Meaning: "Show the devices and who uses them, or take one out of service and bring it back.",
-		Example: "pool\npool drain gpu0\npool token warm:digits on gpu0 for 1h",
+		Meaning: "Show the devices and who uses them, or take one out of service and bring it back. " +
+			"Served now: pool alone; the others come later.",
+		Example: "pool",
 	},
 	{
 		Word:    "server",

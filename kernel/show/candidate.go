@@ -23,7 +23,11 @@ func Candidate(v api.View, r api.Row) Output {
 		p.say("%s · not tried yet", r.Label)
 	}
 	if e := r.Expected; e != nil {
-		p.say("Expected: %s ± %s, %s", fmt.Sprintf("%.2f", e.Mean), significant(e.SD, 1), about(e.Seconds))
+		line := fmt.Sprintf("Expected: %s, in %s", expected(v.Metric.Name, e.Mean, e.SD), roughly(e.Seconds))
+		if e.Gain > 0 && real(v.Best) {
+			line += fmt.Sprintf("; beats the best so far (%s) with a chance of %s", figure(v.Metric.Name, v.Best.Search), chance(e.Chance))
+		}
+		p.say("%s", line)
 	}
 	return p.output()
 }

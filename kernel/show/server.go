@@ -14,7 +14,11 @@ func Server(url, why string, s api.Server, me api.Me) Output {
 	if s.Private {
 		kind = "private server, yours alone"
 	}
-	p.say("%s · %s · easeml %s", url, kind, s.Version)
+	policy := ""
+	if s.Policy != "" {
+		policy = "policy " + s.Policy
+	}
+	p.say("%s", join(url, kind, "easeml "+s.Version, policy))
 	who := fmt.Sprintf("You are %s", me.User)
 	if me.Role != "" && me.Role != "user" {
 		who += " (" + me.Role + ")"

@@ -62,9 +62,9 @@ func (s *server) pool(ctx context.Context, _ *struct{}) (*answerOf[api.Pool], er
 	}
 	for _, d := range devices {
 		mine := d.UserID != "" && d.UserID == who.ID
-		v := api.Device{ID: d.ID, Class: d.Class, Name: d.Name, State: d.State, Why: d.Why, Memory: d.Memory, Mine: mine}
+		v := api.Device{ID: d.ID, Class: d.Class, Name: d.Name, State: d.State, Why: d.Why, Memory: d.Memory, Mine: mine, Ends: d.Ends}
 		if mine {
-			v.Task = names[d.TaskID]
+			v.Task, v.Label = names[d.TaskID], d.Label
 		}
 		out.Body.Devices = append(out.Body.Devices, v)
 	}

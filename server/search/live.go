@@ -150,14 +150,17 @@ func (st *state) posterior(t *tenant, l *Live) {
 type PoolDevice struct {
 	ID, Class, Name, State, Why string
 	TaskID, UserID              string // of the trial that holds it
+	Label                       string // of the candidate at work
 	Memory                      int64
+	Ends                        *time.Time // when it is expected to end; nil once that is past
 }
 
 // Pool lists the devices, and how many tasks wait for one.
 func (s *Service) Pool(ctx context.Context) (devices []PoolDevice, waiting int, err error) {
 	err = s.ask(ctx, func(st *state) error {
-		holders := map[string]store.Task{}
+		holders, runs := map[string]store.Task{}, map[string]*run{}
 		for _, r := range st.runs {
+			runs[r.lease.Device.ID] = r
 			if t := st.tenants[r.trial.SearchID]; t != nil {
 				for _, task := range t.tasks {
 					holders[r.lease.Device.ID] = task
@@ -168,6 +171,12 @@ func (s *Service) Pool(ctx context.Context) (devices []PoolDevice, waiting int, 
 			row := PoolDevice{ID: d.Device.ID, Class: d.Device.Class, Name: d.Device.Name, State: string(d.State), Why: d.Why, Memory: d.Device.MemoryBytes}
 			if task, held := holders[d.Device.ID]; held && d.State == gpu.Held {
 				row.TaskID, row.UserID = task.ID, task.UserID
+			}
+			if r := runs[d.Device.ID]; r != nil {
+				row.Label = r.candidate.Label
+				if end := r.begun.Add(time.Duration(r.expected * float64(time.Second))); r.expected < 1e6 && end.After(st.now()) {
+					row.Ends = &end
+				}
 			}
 			devices = append(devices, row)
 		}
