@@ -26,6 +26,7 @@ type Allocator struct {
 	low    float64 // the mean load the keys in the rank heaps were computed with; at most the mean
 
 	hybrid      hybridState
+	work        workspace
 	logPatience float64
 }
 
@@ -77,7 +78,7 @@ func (a *Allocator) classIndex(name string) int {
 	for _, s := range a.order {
 		s.growClasses(a)
 		for k := range s.arms {
-			s.arms[k].allowed = a.allowed(&s.arms[k].Arm)
+			s.arms[k].allowed = a.allowed(s.arms[k].Arm)
 		}
 		a.rechoose(s, c)
 	}

@@ -54,7 +54,7 @@ func (a *Allocator) apply(e Event) error {
 	case TrialProgress:
 		return a.with(e.Search, func(s *search) error { return s.progress(&e) })
 	case TrialEnded:
-		return a.with(e.Search, func(s *search) error { return a.end(s, &e) })
+		return a.End(&e)
 	case TrialLost:
 		return a.with(e.Search, func(s *search) error { return a.lose(s, &e) })
 	case Rescored:
@@ -65,6 +65,20 @@ func (a *Allocator) apply(e Event) error {
 		return a.changePool(&e)
 	}
 	return fmt.Errorf("%T is not an event of the allocator", e)
+}
+
+// End is Apply for a trial's end, without putting the event into an interface: from one result to the next decision
+// nothing is allocated.
+func (a *Allocator) End(e *TrialEnded) error {
+	s, ok := a.searches[e.Search]
+	if !ok {
+		return unknown(e.Search)
+	}
+	if err := a.end(s, e); err != nil {
+		return fmt.Errorf("search %s: %w", e.Search, err)
+	}
+	a.refresh(s)
+	return nil
 }
 
 // with runs a change on a search and refreshes it. A change that fails must not have changed anything.
@@ -114,16 +128,16 @@ func checkSeconds(x float64) error {
 }
 
 func checkArms(arms []Arm) error {
+	known := make(map[CandidateID]bool, len(arms))
 	for i := range arms {
 		m := &arms[i]
 		if m.ID == "" {
 			return fmt.Errorf("candidate %d of the list has no id", i+1)
 		}
-		for j := range i {
-			if arms[j].ID == m.ID {
-				return fmt.Errorf("candidate %q is listed twice", m.ID)
-			}
+		if known[m.ID] {
+			return fmt.Errorf("candidate %q is listed twice", m.ID)
 		}
+		known[m.ID] = true
 		for class, e := range m.Estimate {
 			if !(e > 0) || math.IsInf(e, 0) {
 				return fmt.Errorf("candidate %q is estimated at %v s on %q; an estimate must be a positive number", m.ID, e, class)
@@ -144,7 +158,7 @@ func (a *Allocator) seeArms(arms []Arm) error {
 }
 
 func (a *Allocator) newArm(m Arm) arm {
-	return arm{Arm: m, state: Untried, allowed: a.allowed(&m), quality: -1}
+	return arm{Arm: &m, state: Untried, allowed: a.allowed(&m), quality: -1}
 }
 
 func (a *Allocator) addSearch(e *SearchAdded) error {
@@ -199,14 +213,13 @@ func (a *Allocator) addSearch(e *SearchAdded) error {
 // inherit turns observations of the search before into notes, with the seconds brought to this search's size of data.
 func (s *search) inherit(a *Allocator, observations []Observation) {
 	for _, o := range sortedObservations(observations) {
-		q := o.Quality
-		n := note{Candidate: o.Candidate, Class: o.Class, Quality: &q, QNoise: inheritedQuality, SNoise: inheritedSeconds}
+		n := note{Candidate: o.Candidate, Class: o.Class, Quality: o.Quality, QNoise: inheritedQuality, SNoise: inheritedSeconds}
 		if k := s.prior.index(o.Candidate); o.Seconds > 0 && a.classIndex(o.Class) >= 0 {
 			x := math.Log(o.Seconds)
 			if k >= 0 && o.Examples > 0 && s.examples > 0 {
 				x += s.prior.Seconds.sizeTerm(k, s.examples, s.features) - s.prior.Seconds.sizeTerm(k, o.Examples, o.Features)
 			}
-			n.LogSec = &x
+			n.LogSec, n.Timed = x, true
 		}
 		s.log = append(s.log, n)
 	}

@@ -51,7 +51,7 @@ func (a *Allocator) changeArms(s *search, e *ArmsChanged) error {
 		if k := s.find(m.ID); k >= 0 {
 			if s.arms[k].Version == m.Version { // back again: what was tried stays tried
 				next = s.arms[k]
-				next.Arm, next.removed, next.allowed = m, false, a.allowed(&m)
+				next.Arm, next.removed, next.allowed = &m, false, a.allowed(&m)
 			} else {
 				next.charge = s.arms[k].charge
 				s.disown(m.ID)

@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -16,6 +17,24 @@ type basis struct {
 	qmean    []float64
 	seconds  []float64 // n×n
 	position []int     // of the arm in the prior, -1 = unknown there
+	family   []int     // of the arm, as a number below families
+	families int
+	arms     []*Arm // as the first search offered them
+}
+
+// share lets arms that are the same as another search's be the same value in memory.
+func (b *basis) share(arms []arm) {
+	if b.arms == nil {
+		for k := range arms {
+			b.arms = append(b.arms, arms[k].Arm)
+		}
+		return
+	}
+	for k := range arms {
+		if m, t := arms[k].Arm, b.arms[k]; m != t && m.Version == t.Version && maps.Equal(m.Estimate, t.Estimate) && slices.Equal(m.Classes, t.Classes) {
+			arms[k].Arm = t
+		}
+	}
 }
 
 func basisKey(p *Prior, arms []Arm) string {
@@ -49,6 +68,17 @@ type blend struct {
 func layOut(p *Prior, arms []Arm) *basis {
 	n := len(arms)
 	b := &basis{key: basisKey(p, arms), quality: make([]float64, n*n), qmean: make([]float64, n), seconds: make([]float64, n*n), position: make([]int, n)}
+	b.family = make([]int, n)
+	numbers := map[string]int{}
+	for k := range arms {
+		f, ok := numbers[arms[k].Family]
+		if !ok {
+			f = len(numbers)
+			numbers[arms[k].Family] = f
+		}
+		b.family[k] = f
+	}
+	b.families = len(numbers)
 	blends := make([]blend, n)
 	families := map[string]blend{}
 	for i := range arms {

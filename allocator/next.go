@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 	"strconv"
-	"strings"
+	"unsafe"
 )
 
 // pick is a decision before it is put into words.
@@ -23,7 +23,18 @@ type number struct {
 
 // Next says what a free device of the class should train; false = nothing for it now. It does not change state: the
 // caller applies [TrialStarted] when it has acted.
-func (a *Allocator) Next(class string) (Decision, bool) {
+func (a *Allocator) Next(class string) (Decision, bool) { return a.NextInto(class, new(Buffer)) }
+
+// Buffer is the caller's memory for the words of a decision. The zero value is ready.
+type Buffer struct {
+	text  []byte
+	aside []SetAsideArm
+	next  RunnerUp
+}
+
+// NextInto is Next with the reason's words in a buffer of the caller's: they hold until the buffer is used again, and
+// nothing is allocated once the buffer has grown.
+func (a *Allocator) NextInto(class string, b *Buffer) (Decision, bool) {
 	c := a.classIndex(class)
 	if c < 0 {
 		return Decision{}, false
@@ -32,7 +43,7 @@ func (a *Allocator) Next(class string) (Decision, bool) {
 	if !ok {
 		return Decision{}, false
 	}
-	return Decision{Search: p.search.id, Candidate: p.search.arms[p.arm].ID, Class: class, Reason: a.reason(p, c)}, true
+	return Decision{Search: p.search.id, Candidate: p.search.arms[p.arm].ID, Class: class, Reason: a.reason(p, c, b)}, true
 }
 
 // pick decides. On the default path it allocates nothing.
@@ -118,8 +129,9 @@ func (a *Allocator) share(s *search) float64 {
 	return (s.attained + s.expected) / s.owners / m
 }
 
-func (a *Allocator) reason(p pick, c int) Reason {
+func (a *Allocator) reason(p pick, c int, b *Buffer) Reason {
 	s := p.search
+	b.text, b.aside = b.text[:0], b.aside[:0]
 	byRate := a.opts.Policy == PolicyDefault || a.opts.Policy == PolicyMMEI
 	score := func(x float64) float64 {
 		switch {
@@ -137,7 +149,8 @@ func (a *Allocator) reason(p pick, c int) Reason {
 	f := s.forecastSeconds(p.arm, c)
 	r.Seconds, r.SecondsSD = f.Seconds, f.SD
 	if p.second >= 0 {
-		r.RunnerUp = &RunnerUp{Candidate: s.arms[p.second].ID, Score: score(p.secondScore)}
+		b.next = RunnerUp{Candidate: s.arms[p.second].ID, Score: score(p.secondScore)}
+		r.RunnerUp = &b.next
 	}
 	stage, cheapest := s.places[c].stage, 0.0
 	if stage == 1 {
@@ -148,18 +161,26 @@ func (a *Allocator) reason(p pick, c int) Reason {
 			continue
 		}
 		if why := s.aside(a, k, c, stage, cheapest); why != "" {
-			r.SetAside = append(r.SetAside, SetAsideArm{Candidate: s.arms[k].ID, Why: why})
+			b.aside = append(b.aside, SetAsideArm{Candidate: s.arms[k].ID, Why: why})
 		}
 	}
-	turn := append([]number{{"share", r.AttainedShare}, {"searches", float64(len(a.classes[c].rank.items))},
-		{"waited", float64(a.classes[c].started - s.places[c].since)}}, p.turnNumbers...)
-	var b strings.Builder
-	b.WriteString(p.turn)
-	for _, n := range turn {
-		b.WriteString(" " + n.name + "=" + strconv.FormatFloat(n.value, 'g', 3, 64))
+	if len(b.aside) > 0 {
+		r.SetAside = b.aside
 	}
-	r.Turn = b.String()
+	b.text = append(b.text, p.turn...)
+	b.say("share", r.AttainedShare)
+	b.say("searches", float64(len(a.classes[c].rank.items)))
+	b.say("waited", float64(a.classes[c].started-s.places[c].since))
+	for _, n := range p.turnNumbers {
+		b.say(n.name, n.value)
+	}
+	r.Turn = unsafe.String(unsafe.SliceData(b.text), len(b.text))
 	return r
+}
+
+func (b *Buffer) say(name string, value float64) {
+	b.text = append(append(append(b.text, ' '), name...), '=')
+	b.text = strconv.AppendFloat(b.text, value, 'g', 3, 64)
 }
 
 // forecastQuality is the median of arm k's quality, and its standard deviation by the slope there.

@@ -39,7 +39,7 @@ type search struct {
 
 	// Caches, functions of the above; refreshed after every event of this search.
 	logGain  []float64 // of every arm
-	family   []int     // of every arm, as a number below families
+	family   []int     // of every arm, as a number below families; the basis's
 	families int
 	marks    []uint8 // scratch, per family
 	places   []place // per class of the allocator
@@ -55,7 +55,7 @@ type search struct {
 
 // arm is a candidate with what has become of it here.
 type arm struct {
-	Arm
+	*Arm       // shared by the searches that offer the same
 	state      ArmState
 	removed    bool
 	invited    bool   // added after the search was
@@ -77,8 +77,9 @@ type flight struct {
 type note struct {
 	Candidate CandidateID `json:"candidate"`
 	Class     string      `json:"class,omitempty"`
-	Quality   *float64    `json:"quality,omitempty"`       // on [0,1]
-	LogSec    *float64    `json:"log_seconds,omitempty"`   // as if on this search's size of data
+	Quality   float64     `json:"quality"`                 // on [0,1]
+	LogSec    float64     `json:"log_seconds,omitempty"`   // as if on this search's size of data
+	Timed     bool        `json:"timed,omitempty"`         // LogSec is one
 	QNoise    float64     `json:"quality_noise,omitempty"` // beside the prior's
 	SNoise    float64     `json:"seconds_noise,omitempty"`
 	Own       bool        `json:"own,omitempty"` // of this search and data version
@@ -129,7 +130,7 @@ func (s *search) eligible(k, c int) bool {
 func (s *search) plain() []Arm {
 	arms := make([]Arm, len(s.arms))
 	for i := range s.arms {
-		arms[i] = s.arms[i].Arm
+		arms[i] = *s.arms[i].Arm
 	}
 	return arms
 }
@@ -139,9 +140,11 @@ func (s *search) rebuild(a *Allocator) {
 	old := s.basis
 	s.basis = a.basisFor(s.prior, s.plain())
 	a.release(old)
+	s.basis.share(s.arms)
 	s.scale = scaleOf(s.prior.Quality.Scale)
 	s.quality = *newPosterior(s.basis.qmean, s.basis.quality)
 	s.seconds = *newPosterior(make([]float64, len(s.arms)), s.basis.seconds)
+	s.quality.work, s.seconds.work = &a.work, &a.work
 	s.logSec = nil
 	s.growClasses(a)
 	s.strange, s.runs = 0, 0
@@ -149,17 +152,7 @@ func (s *search) rebuild(a *Allocator) {
 		s.learn(a, &s.log[i])
 	}
 	s.logGain = make([]float64, len(s.arms))
-	numbers := map[string]int{}
-	s.family = make([]int, len(s.arms))
-	for k := range s.arms {
-		f, ok := numbers[s.arms[k].Family]
-		if !ok {
-			f = len(numbers)
-			numbers[s.arms[k].Family] = f
-		}
-		s.family[k] = f
-	}
-	s.families = len(numbers)
+	s.family, s.families = s.basis.family, s.basis.families
 }
 
 // growClasses follows the allocator's list of classes.
@@ -188,16 +181,14 @@ func (s *search) learn(a *Allocator, n *note) {
 	if k < 0 {
 		return
 	}
-	if n.Quality != nil {
-		z := s.quality.observe(k, -1, s.scale.to(*n.Quality), s.prior.Quality.Noise+s.onScale(n.QNoise))
-		if n.Own {
-			s.runs++
-			s.strange += z * z
-		}
+	z := s.quality.observe(k, -1, s.scale.to(n.Quality), s.prior.Quality.Noise+s.onScale(n.QNoise))
+	if n.Own {
+		s.runs++
+		s.strange += z * z
 	}
-	if n.LogSec != nil {
+	if n.Timed {
 		c := a.classIndex(n.Class)
-		s.seconds.observe(k, c, *n.LogSec-s.logSec[c][k], s.prior.Seconds.Noise+n.SNoise)
+		s.seconds.observe(k, c, n.LogSec-s.logSec[c][k], s.prior.Seconds.Noise+n.SNoise)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-const snapshotFormat = 1
+const snapshotFormat = 2
 
 // A snapshot holds what cannot be derived: options, priors, observations, flights, charges, turns. Posteriors and orders
 // are rebuilt from it, by the same operations in the same order, so the numbers are the same to the last bit.
@@ -112,7 +112,7 @@ func (a *Allocator) snapshotOf(s *search) snapshotSearch {
 	}
 	for k := range s.arms {
 		m := &s.arms[k]
-		y := snapshotArm{Arm: m.Arm, State: m.state, Removed: m.removed, Invited: m.invited, Quality: m.quality, Charge: m.charge}
+		y := snapshotArm{Arm: *m.Arm, State: m.state, Removed: m.removed, Invited: m.invited, Quality: m.quality, Charge: m.charge}
 		for c := range a.classes {
 			if m.infeasible&(1<<c) != 0 {
 				y.Infeasible = append(y.Infeasible, a.classes[c].name)
@@ -217,7 +217,7 @@ func (a *Allocator) restoreSearch(x *snapshotSearch, priors map[string]*Prior) e
 	}
 	for i := range s.log {
 		n := &s.log[i]
-		if n.Quality != nil && checkQuality(*n.Quality) != nil || n.LogSec != nil && a.classIndex(n.Class) < 0 || n.QNoise < 0 || n.SNoise < 0 {
+		if checkQuality(n.Quality) != nil || n.Timed && a.classIndex(n.Class) < 0 || n.QNoise < 0 || n.SNoise < 0 {
 			return fmt.Errorf("its observation %d, of candidate %q, cannot be", i+1, n.Candidate)
 		}
 	}

@@ -27,6 +27,10 @@ func (a *Allocator) start(s *search, e *TrialStarted) error {
 	slices.SortFunc(s.flying, func(x, y flight) int { return x.arm - y.arm })
 	s.arms[k].state = Running
 	s.expect()
+	s.quality.forgetFantasies()
+	s.log = slices.Grow(s.log, 1) // room for the end
+	s.quality.reserve(1 + len(s.flying))
+	s.seconds.reserve(1)
 	a.started++
 	a.classes[c].started++
 	s.places[c].since = a.classes[c].started
@@ -123,7 +127,7 @@ func (a *Allocator) end(s *search, e *TrialEnded) error {
 		return nil
 	}
 	arm.quality = e.Quality
-	n := note{Candidate: arm.ID, Class: a.classes[f.class].name, Quality: &e.Quality, Own: true}
+	n := note{Candidate: arm.ID, Class: a.classes[f.class].name, Quality: e.Quality, Own: true}
 	if e.Outcome == Censored {
 		n.QNoise, n.SNoise = censoredQuality, censoredSeconds
 	}
@@ -131,7 +135,7 @@ func (a *Allocator) end(s *search, e *TrialEnded) error {
 		x := math.Log(e.Seconds)
 		// A trial that was stopped early says only that it would have taken longer.
 		if m, _ := s.logSeconds(f.arm, f.class); e.Outcome == OK || x > m {
-			n.LogSec = &x
+			n.LogSec, n.Timed = x, true
 		}
 	}
 	s.log = append(s.log, n)
@@ -160,7 +164,7 @@ func (a *Allocator) rescore(s *search, e *Rescored) error {
 		return err
 	}
 	q := e.Quality
-	n := note{Candidate: e.Candidate, Quality: &q, QNoise: rescoredQuality}
+	n := note{Candidate: e.Candidate, Quality: q, QNoise: rescoredQuality}
 	s.log = append(s.log, n)
 	s.learn(a, &n)
 	if q > s.best {
