@@ -106,6 +106,8 @@ def test_fits_saves_loads_and_answers_alike(kind, id, tmp_path):
     quality = metrics.quality(metric, truth_of(prog, target, valid), before, guess)
     if not candidate.info.baseline:
         least = {"pictures": 0.6, "table": 0.75, "numbers": 0.3, "several": 0.3}[kind]
+        if candidate.info.family == "texture":
+            least = 0.3  # a digit is no texture; guessing has 0.1
         assert quality > least, quality
     # One row, or a row with nothing known and a level never seen, is answered too.
     one = valid.take(np.arange(1))

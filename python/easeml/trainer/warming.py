@@ -11,7 +11,8 @@ from .families import FAMILIES
 from .runner import versions
 
 _LIGHT = ("numpy", "pyarrow", "pyarrow.ipc", "sklearn.linear_model", "sklearn.svm", "sklearn.neighbors", "sklearn.ensemble",
-          "sklearn.neural_network", "sklearn.multioutput", "threadpoolctl", "lightgbm", "skimage.feature", "safetensors.numpy", "pandas")
+          "sklearn.neural_network", "sklearn.multioutput", "sklearn.pipeline", "sklearn.preprocessing", "threadpoolctl", "lightgbm", "skimage.feature", "safetensors.numpy", "pandas",
+          "PIL.Image")
 
 # torch.optim imports torch._dynamo at its first use, in every child anew if not here.
 _DEEP = ("torch", "torch.nn.functional", "torch._dynamo", "safetensors.torch")
@@ -44,7 +45,8 @@ def import_light() -> list[str]:
     from .estimator import skops
     skops()
     if "skimage.feature" in sys.modules:
-        sys.modules["skimage.feature"].hog  # imported when it is first named
+        feature = sys.modules["skimage.feature"]
+        feature.hog, feature.local_binary_pattern  # imported when first named
     versions()
     _settle()
     return missing
