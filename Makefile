@@ -7,7 +7,7 @@ UV := $(TOOLS)/bin/uv
 PY := $(VENV)/bin/python
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: help setup build env kernelspec data demo test test-go test-python lab lock clean
+.PHONY: bench-allocator help setup build env kernelspec data demo test test-go test-python lab lock clean
 
 help:
 	@echo "make setup   build bin/easeml, make the Python environment, install the kernel into it"
@@ -69,6 +69,15 @@ test-go:
 test-python:
 	@echo "Python: the trainer, the kernel with Jupyter's own suite, the notebooks"
 	@$(PY) -m pytest -q python/tests
+
+# The allocator's replays and speed, written into docs/allocator-report.md (ten minutes and more; DRAWS=20 for a quick look).
+DRAWS ?= 200
+PEERS ?= $(PY)
+bench-allocator:
+	@mkdir -p build docs
+	@EASEML_SPEED=1 go test -count=1 -timeout 30m -run 'TestSpeed$$' -v ./allocator | tee build/allocator-speed.txt
+	@OMP_NUM_THREADS=1 $(PEERS) allocator/testdata/gpr_speed.py | tee -a build/allocator-speed.txt
+	@go run ./allocator/replay/bench -draws $(DRAWS) -speed build/allocator-speed.txt
 
 lock: $(UV)
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
