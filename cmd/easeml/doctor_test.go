@@ -105,14 +105,14 @@ func TestDoctorSays(t *testing.T) {
 func TestDoctorLeaves(t *testing.T) {
 	folder := t.TempDir()
 	site := filepath.Join(folder, "site.json")
+	if err := os.WriteFile(site, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
-		site   string
+		python string
 		status int
-	}{{"{}", 0}, {"{", 1}} {
-		if err := os.WriteFile(site, []byte(c.site), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(binary, "doctor", "--json", "--listen", "127.0.0.1:0", "--python", python(t))
+	}{{python(t), 0}, {filepath.Join(folder, "none"), 1}} {
+		cmd := exec.Command(binary, "doctor", "--json", "--listen", "127.0.0.1:0", "--python", c.python)
 		cmd.Env = append(os.Environ(), "EASEML_STATE="+filepath.Join(folder, "state"), "EASEML_SITE="+site, "EASEML_SERVER=")
 		out, err := cmd.Output()
 		status := 0
