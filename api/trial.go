@@ -48,6 +48,39 @@ type Attempt struct {
 type Report struct {
 	Task Task  `json:"task"`
 	Best *Best `json:"best"` // nil: no real model yet
+	// Mistakes are those in the search, on the version that the model was trained
+	// on; nil for models of numbers, and where they were not kept.
+	Mistakes *Mistakes `json:"mistakes"`
+}
+
+// Mistakes is how a model of classes errs on the examples that compare candidates.
+type Mistakes struct {
+	N       int       `json:"n"`
+	Wrong   int       `json:"wrong"`
+	Pairs   []Pair    `json:"pairs"`             // the most frequent first, the first few
+	Weakest *OfClass  `json:"weakest,omitempty"` // the class with the smallest share right
+	Sure    *RightOfN `json:"sure,omitempty"`    // answers with a probability of 0.8 or more; nil where the model tells none
+	Unsure  *RightOfN `json:"unsure,omitempty"`
+}
+
+// Pair is a kind of mistake: N examples of one class were taken for another.
+type Pair struct {
+	Truth  string `json:"truth"`
+	Answer string `json:"answer"`
+	N      int    `json:"n"`
+}
+
+// RightOfN counts right answers.
+type RightOfN struct {
+	Right int `json:"right"`
+	N     int `json:"n"`
+}
+
+// OfClass is the right answers of one class.
+type OfClass struct {
+	Label string `json:"label"`
+	Right int    `json:"right"`
+	N     int    `json:"n"`
 }
 
 // Decision is one row of …/decisions: why a trial was started. Reason is the

@@ -23,6 +23,9 @@ func Best(name string, r api.Report) Output {
 		shareVerdict(&p, t, *b)
 	}
 	p.say("%s", chosenWords(t, *b))
+	if r.Mistakes != nil {
+		mistakeLines(&p, *r.Mistakes)
+	}
 	if t.State == api.TaskSearching {
 		p.say("The search goes on (%s of %s tried), so this may still change.", count(t.Tried), several(t.Candidates, "candidate"))
 	}

@@ -30,6 +30,34 @@ func (s *server) prepare(ctx context.Context, task store.Task) {
 	}
 }
 
+// mistakes are those of the model that answers, unless its figures are of other
+// examples by now.
+func (s *server) mistakes(ctx context.Context, task store.Task) *api.Mistakes {
+	best, ok := search.Served(task)
+	if !ok || best.Scored != best.Version {
+		return nil
+	}
+	var m *search.Mistakes
+	if err := s.Store.Read(ctx, func(r *store.Reader) error {
+		tr, err := r.TrialByID(best.TrialID)
+		m = search.MistakesOf(tr)
+		return err
+	}); err != nil || m == nil {
+		return nil
+	}
+	v := &api.Mistakes{N: m.N, Wrong: m.Wrong, Pairs: []api.Pair{}}
+	for _, p := range m.Pairs {
+		v.Pairs = append(v.Pairs, api.Pair(p))
+	}
+	if w := m.Weakest; w != nil {
+		v.Weakest = &api.OfClass{Label: w.Label, Right: w.Right, N: w.N}
+	}
+	if m.Sure != nil && m.Unsure != nil {
+		v.Sure, v.Unsure = new(api.RightOfN(*m.Sure)), new(api.RightOfN(*m.Unsure))
+	}
+	return v
+}
+
 // routeBest adds the model that answers.
 func (s *server) routeBest() {
 	handle(s, http.MethodGet, "/tasks/{user}/{name}/best", "best", "Report on the model that answers",
@@ -45,6 +73,7 @@ func (s *server) routeBest() {
 			out := &answerOf[api.Report]{Seq: view.Seq, Body: api.Report{Task: view.Body.Task}}
 			if b := view.Body.Best; b != nil && !b.Baseline {
 				out.Body.Best = b
+				out.Body.Mistakes = s.mistakes(ctx, task)
 				s.prepare(ctx, task)
 			}
 			return out, nil

@@ -113,18 +113,19 @@ func paused(events []trial.Event) bool {
 
 // summary keeps of a result what outlives its folder: the figures, and the
 // loss of each held-out example (0 or 1 for classes, the absolute error for
-// numbers), for paired tests.
+// numbers), for paired tests; of classes also which were taken for which.
 func summary(folder string, result trial.Result) (heldOut []byte, kept json.RawMessage, err error) {
 	n := 0
+	var wrong *Mistakes
 	if result.Predictions != "" {
 		var rows []trial.Prediction
 		if rows, err = trial.ReadPredictions(filepath.Join(folder, result.Predictions)); err == nil {
-			heldOut, n = losses(rows), len(rows)
+			heldOut, n, wrong = losses(rows), len(rows), mistakes(rows)
 		}
 	}
 	kept, _ = json.Marshal(map[string]any{
 		"quality": result.Quality, "interval": result.QualityInterval, "n": n, "metrics": result.Metrics, "test": result.Test,
-		"steps": result.Steps, "curve": result.Curve, "seconds": result.Seconds,
+		"steps": result.Steps, "curve": result.Curve, "seconds": result.Seconds, "mistakes": wrong,
 	})
 	return heldOut, kept, err
 }
@@ -184,6 +185,9 @@ func (st *state) finish(r *run, n engine.Notice) {
 		if !v.requeued {
 			st.tidy(r.trial.SearchID)
 		}
+	}
+	if err := st.retire(r.trial.SearchID); err != nil {
+		st.cfg.Log.Error("a search could not be forgotten", "search", r.trial.SearchID, "error", err)
 	}
 }
 

@@ -1,0 +1,123 @@
+package search
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/easeml/easeml/gpu/trial"
+	"github.com/easeml/easeml/server/store"
+)
+
+// surely is the probability from which on an answer counts as sure, as infer
+// marks it.
+const surely = 0.8
+
+// keptPairs is how many kinds of mistakes are kept of a trial, and fewest how
+// many examples a class needs to be called the weakest.
+const (
+	keptPairs = 12
+	fewest    = 5
+)
+
+// Mistakes is how a model of classes errs on the examples that compare
+// candidates. It outlives the trial's folder.
+type Mistakes struct {
+	N       int       `json:"n"`
+	Wrong   int       `json:"wrong"`
+	Pairs   []Pair    `json:"pairs,omitempty"`   // the most frequent first
+	Weakest *OfClass  `json:"weakest,omitempty"` // the class with the smallest share right
+	Sure    *RightOfN `json:"sure,omitempty"`    // nil where the model tells no probabilities
+	Unsure  *RightOfN `json:"unsure,omitempty"`
+}
+
+// Pair is a kind of mistake: N examples of one class were taken for another.
+type Pair struct {
+	Truth  string `json:"truth"`
+	Answer string `json:"answer"`
+	N      int    `json:"n"`
+}
+
+// RightOfN counts right answers.
+type RightOfN struct {
+	Right int `json:"right"`
+	N     int `json:"n"`
+}
+
+// OfClass is the right answers of one class.
+type OfClass struct {
+	Label string `json:"label"`
+	RightOfN
+}
+
+// mistakes counts them; nil for models that answer numbers.
+func mistakes(rows []trial.Prediction) *Mistakes {
+	m := &Mistakes{}
+	classes, pairs := map[string]*RightOfN{}, map[[2]string]int{}
+	var sure, unsure RightOfN
+	told := 0
+	for _, p := range rows {
+		if len(p.Truth.Numbers) > 0 {
+			return nil
+		}
+		c := classes[p.Truth.Label]
+		if c == nil {
+			c = &RightOfN{}
+			classes[p.Truth.Label] = c
+		}
+		side := &unsure
+		if len(p.Probabilities) > 0 {
+			told++
+			if slices.Max(p.Probabilities) >= surely {
+				side = &sure
+			}
+		}
+		m.N, c.N, side.N = m.N+1, c.N+1, side.N+1
+		if p.Truth.Label == p.Prediction.Label {
+			c.Right, side.Right = c.Right+1, side.Right+1
+			continue
+		}
+		m.Wrong++
+		pairs[[2]string{p.Truth.Label, p.Prediction.Label}]++
+	}
+	if m.N == 0 {
+		return nil
+	}
+	if told == m.N {
+		m.Sure, m.Unsure = &sure, &unsure
+	}
+	for k, n := range pairs {
+		m.Pairs = append(m.Pairs, Pair{Truth: k[0], Answer: k[1], N: n})
+	}
+	slices.SortFunc(m.Pairs, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Truth, b.Truth), cmp.Compare(a.Answer, b.Answer))
+	})
+	m.Pairs = m.Pairs[:min(len(m.Pairs), keptPairs)]
+	for label, c := range classes {
+		if c.N < fewest || c.Right == c.N {
+			continue
+		}
+		next := &OfClass{Label: label, RightOfN: *c}
+		if w := m.Weakest; w == nil || weaker(*next, *w) {
+			m.Weakest = next
+		}
+	}
+	return m
+}
+
+// weaker compares shares right, without dividing; ties go to the larger class,
+// then by label.
+func weaker(a, b OfClass) bool {
+	return cmp.Or(cmp.Compare(a.Right*b.N, b.Right*a.N), cmp.Compare(b.N, a.N), cmp.Compare(a.Label, b.Label)) < 0
+}
+
+// MistakesOf is what was kept of a trial's mistakes; nil where nothing was.
+func MistakesOf(tr store.Trial) *Mistakes {
+	var kept struct {
+		Mistakes *Mistakes `json:"mistakes"`
+	}
+	if len(tr.Result) == 0 || json.Unmarshal(tr.Result, &kept) != nil {
+		return nil
+	}
+	return kept.Mistakes
+}

@@ -1,0 +1,38 @@
+package search
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/easeml/easeml/gpu/trial"
+)
+
+func TestMistakes(t *testing.T) {
+	var rows []trial.Prediction
+	add := func(n int, truth, answer string, p float64) {
+		for range n {
+			rows = append(rows, trial.Prediction{Truth: trial.Value{Label: truth}, Prediction: trial.Value{Label: answer}, Probabilities: []float64{p, 1 - p}})
+		}
+	}
+	add(20, "1", "1", 0.9)
+	add(3, "8", "1", 0.6)
+	add(1, "8", "3", 0.85)
+	add(6, "8", "8", 0.95)
+	add(1, "rare", "1", 0.7) // too few to be the weakest
+	want := &Mistakes{N: 31, Wrong: 5, Pairs: []Pair{{"8", "1", 3}, {"8", "3", 1}, {"rare", "1", 1}},
+		Weakest: &OfClass{"8", RightOfN{6, 10}}, Sure: &RightOfN{26, 27}, Unsure: &RightOfN{0, 4}}
+	if got := mistakes(rows); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, not %+v", got, want)
+	}
+	rows[0].Probabilities = nil
+	if got := mistakes(rows); got.Sure != nil || got.Unsure != nil {
+		t.Errorf("sure of what is not told: %+v", got)
+	}
+	rows[3].Truth = trial.Value{Numbers: []float64{1}}
+	if got := mistakes(rows); got != nil {
+		t.Errorf("mistakes of numbers: %+v", got)
+	}
+	if got := mistakes(nil); got != nil {
+		t.Errorf("mistakes of nothing: %+v", got)
+	}
+}
