@@ -7,7 +7,7 @@ UV := $(TOOLS)/bin/uv
 PY := $(VENV)/bin/python
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: bench-allocator help setup build env kernelspec data demo test test-go test-python lab lock clean
+.PHONY: bench-allocator prior help setup build env kernelspec data demo test test-go test-python lab lock clean
 
 help:
 	@echo "make setup   build bin/easeml, make the Python environment, install the kernel into it"
@@ -78,6 +78,10 @@ bench-allocator:
 	@EASEML_SPEED=1 go test -count=1 -timeout 30m -run 'TestSpeed$$' -v ./allocator | tee build/allocator-speed.txt
 	@OMP_NUM_THREADS=1 $(PEERS) allocator/testdata/gpr_speed.py | tee -a build/allocator-speed.txt
 	@go run ./allocator/replay/bench -draws $(DRAWS) -speed build/allocator-speed.txt
+
+# What the catalogue's candidates reach on data sets that Python packages ship: the history of a fresh server (a quarter of an hour).
+prior:
+	@$(PY) server/history/make_shipped.py
 
 lock: $(UV)
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
