@@ -77,7 +77,7 @@ bench-allocator:
 	@mkdir -p build docs
 	@EASEML_SPEED=1 go test -count=1 -timeout 30m -run 'TestSpeed$$' -v ./allocator | tee build/allocator-speed.txt
 	@OMP_NUM_THREADS=1 $(PEERS) allocator/testdata/gpr_speed.py | tee -a build/allocator-speed.txt
-	@go run ./allocator/replay/bench -draws $(DRAWS) -speed build/allocator-speed.txt
+	@go run ./allocator/replay/bench -draws $(DRAWS) -large $(DRAWS) -speed build/allocator-speed.txt
 
 # What the catalogue's candidates reach on data sets that Python packages ship: the history of a fresh server (a quarter of an hour).
 prior:

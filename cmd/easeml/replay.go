@@ -37,8 +37,10 @@ func replayCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := report.WriteText(cmd.OutOrStdout()); err != nil {
-				return err
+			if jsonFile != "-" { // the output is the figures alone then
+				if err := report.WriteText(cmd.OutOrStdout()); err != nil {
+					return err
+				}
 			}
 			if jsonFile != "" {
 				if err := writeFile(jsonFile, cmd.OutOrStdout(), func(w io.Writer) error {
