@@ -186,6 +186,9 @@ func (st *state) finish(r *run, n engine.Notice) {
 			st.tidy(r.trial.SearchID)
 		}
 	}
+	if err := st.retire(r.trial.SearchID); err != nil {
+		st.cfg.Log.Error("a search could not be forgotten", "search", r.trial.SearchID, "error", err)
+	}
 }
 
 // commitEnd writes an attempt's end, its trial's, and what follows for the

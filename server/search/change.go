@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/easeml/easeml/allocator"
 	"github.com/easeml/easeml/gpu/trial"
 	"github.com/easeml/easeml/server/feed"
 	"github.com/easeml/easeml/server/store"
@@ -431,7 +432,23 @@ func (st *state) leave(searchID string) error {
 			}
 		}
 	}
-	return nil
+	return st.retire(searchID)
+}
+
+// retire forgets a search that no task points to, once nothing of it runs. Its
+// rows stay; whoever points to it again makes it known again.
+func (st *state) retire(searchID string) error {
+	t, known := st.tenants[searchID]
+	if !known || len(t.tasks) > 0 {
+		return nil
+	}
+	for _, r := range st.runs {
+		if r.trial.SearchID == searchID {
+			return nil
+		}
+	}
+	delete(st.tenants, searchID)
+	return st.alloc.Apply(allocator.SearchRemoved{Search: allocator.SearchID(searchID)})
 }
 
 // createVersion writes the examples, the version and the search, and points

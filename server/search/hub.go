@@ -66,6 +66,17 @@ func (h *Hub) put(t Transient, data any) {
 	h.changed = make(chan struct{})
 }
 
+// drop forgets all that is under a topic.
+func (h *Hub) drop(topic string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key := range h.latest {
+		if key[0] == topic {
+			delete(h.latest, key)
+		}
+	}
+}
+
 // forget drops a key whose subject has ended; the durable event tells how.
 func (h *Hub) forget(topic, typ, key string) {
 	h.mu.Lock()

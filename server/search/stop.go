@@ -153,12 +153,27 @@ func (s *Service) Drop(ctx context.Context, task store.Task) error {
 			if err := tx.UpdateTask(row); err != nil {
 				return err
 			}
+			feeds, err := tx.Feeds(row.ID)
+			if err != nil {
+				return err
+			}
+			for _, f := range feeds {
+				if f.State != "running" {
+					continue
+				}
+				f.State, f.Ended = "failed", &now
+				f.Error = encode(map[string]any{"status": http.StatusGone, "detail": "The task was dropped while this was being read."})
+				if err := tx.UpdateFeed(f); err != nil {
+					return err
+				}
+			}
 			_, err = tx.Event("task:"+row.ID, "task.dropped", taskRow(row))
 			return err
 		})
 		if err != nil {
 			return err
 		}
+		st.hub.drop("task:" + task.ID)
 		if searchID != "" {
 			if err := st.refresh(searchID); err != nil {
 				return err
