@@ -5,13 +5,15 @@ VENV := .venv
 TOOLS := .tools
 UV := $(TOOLS)/bin/uv
 PY := $(VENV)/bin/python
+# One way to compile for building and testing, so that nothing is compiled twice; the race detector is the exception.
+export CGO_ENABLED := 0
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 .PHONY: bench-allocator prior help setup build env kernelspec data demo test test-go test-python lab lock clean
 
 help:
 	@echo "make setup   build bin/easeml, make the Python environment, install the kernel into it"
-	@echo "make demo    set up, then run a notebook with real trainings, about two minutes"
+	@echo "make demo    set up, then play a scene with real trainings, about two minutes"
 	@echo "make lab     set up, then open JupyterLab with the kernel ready"
 	@echo "make test    set up, then the quick tests"
 
@@ -19,7 +21,7 @@ setup: build env kernelspec data
 
 build:
 	@echo "building bin/easeml"
-	@CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/easeml ./cmd/easeml
+	@go build -ldflags "-X main.version=$(VERSION)" -o bin/easeml ./cmd/easeml
 
 $(UV):
 	@echo "getting uv into $(TOOLS)"
