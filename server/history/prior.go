@@ -29,7 +29,8 @@ func (p Priors) For(row store.Search) *allocator.Prior {
 	return p[kindOf(row.Template, row.Target)]
 }
 
-// Build fits the priors from the finished trials of all searches.
+// Build fits the priors from what is shipped and the finished trials of all
+// searches. What is shipped comes first, so it is what a long history drops.
 func Build(ctx context.Context, st *store.Store) (Priors, error) {
 	var finished []store.Finished
 	if err := st.Read(ctx, func(r *store.Reader) (err error) {
@@ -38,8 +39,11 @@ func Build(ctx context.Context, st *store.Store) (Priors, error) {
 	}); err != nil {
 		return nil, err
 	}
-	histories, err := collect(finished)
+	histories, err := shipped()
 	if err != nil {
+		return nil, err
+	}
+	if err := collect(histories, finished); err != nil {
 		return nil, err
 	}
 	priors := Priors{}
@@ -61,10 +65,13 @@ type history struct {
 	families map[allocator.CandidateID]string
 }
 
-// collect makes one row a dataset version and metric: equal data taught the
+func newHistory() *history {
+	return &history{at: map[string]int{}, families: map[allocator.CandidateID]string{}}
+}
+
+// collect adds one row a dataset version and metric: equal data taught the
 // same thing, however many users fed them.
-func collect(finished []store.Finished) (map[Kind]*history, error) {
-	histories := map[Kind]*history{}
+func collect(histories map[Kind]*history, finished []store.Finished) error {
 	for _, f := range finished {
 		if f.Quality == nil || f.State != "ok" {
 			continue
@@ -76,15 +83,15 @@ func collect(finished []store.Finished) (map[Kind]*history, error) {
 			Features int `json:"features"`
 		}
 		if err := json.Unmarshal(f.Object, &candidate); err != nil {
-			return nil, fmt.Errorf("candidate %s of search %s: %w", f.Candidate, f.SearchID, err)
+			return fmt.Errorf("candidate %s of search %s: %w", f.Candidate, f.SearchID, err)
 		}
 		if err := json.Unmarshal(f.Profile, &profile); err != nil {
-			return nil, fmt.Errorf("profile of search %s: %w", f.SearchID, err)
+			return fmt.Errorf("profile of search %s: %w", f.SearchID, err)
 		}
 		kind := kindOf(f.Template, f.Target)
 		h := histories[kind]
 		if h == nil {
-			h = &history{at: map[string]int{}, families: map[allocator.CandidateID]string{}}
+			h = newHistory()
 			histories[kind] = h
 		}
 		key := f.DatasetVersion + " " + f.Metric
@@ -104,7 +111,7 @@ func collect(finished []store.Finished) (map[Kind]*history, error) {
 			h.rows[i].Seconds[id] = f.Seconds
 		}
 	}
-	return histories, nil
+	return nil
 }
 
 func kindOf(template string, target json.RawMessage) Kind {

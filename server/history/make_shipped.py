@@ -1,0 +1,115 @@
+"""Makes shipped.json: what the catalogue's candidates reach and take on data sets that Python packages ship.
+
+    .venv/bin/python server/history/make_shipped.py            # a quarter of an hour on two cores
+
+Every candidate that the trainer's own choice offers for a data set is fitted by the trainer itself (ingest, then one trial a
+candidate, forked by the warm parent as the engine does it), one thread each. Deep candidates and those that take longer than
+the limit are left out: a trial that didn't end says nothing of its quality. A fresh server starts its first searches from
+these rows; its own history joins them. The seconds are this machine's; the allocator learns a search's own.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd
+from sklearn import datasets
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "python" / "tests"))
+from folders import DIGITS, Warm, choose, digits, feed, program, result, trial, version  # noqa: E402
+
+from easeml.trainer.program import parse_program, template_of  # noqa: E402
+
+
+def table(frame: pd.DataFrame, output: str, classes: bool):
+    """A program and a frame with names that the language takes."""
+    names = {c: "x%d" % i for i, c in enumerate(c for c in frame if c != output)} | {output: "y"}
+    frame = frame.rename(columns=names)
+    fields = [{"name": n, "tensor": [1]} for n in frame if n != "y"]
+    if not classes:
+        return program(fields, [{"name": "y", "tensor": [1]}]), frame
+    frame["y"] = frame["y"].map(lambda v: f"c{v}")
+    return program(fields, [{"name": "y", "classes": sorted(frame["y"].unique())}]), frame
+
+
+def tables():
+    """Name, program, frame of each table."""
+    iris, wine, cancer, diabetes, shown = (f(as_frame=True).frame for f in (
+        datasets.load_iris, datasets.load_wine, datasets.load_breast_cancer, datasets.load_diabetes, datasets.load_digits))
+    penguins = pd.read_csv(HERE.parents[1] / "notebooks" / "penguins.csv").dropna().drop(columns=["island", "year"])
+    penguins["sex"] = (penguins["sex"] == "male").astype(int)
+    yield "iris", *table(iris, "target", True)
+    yield "wine", *table(wine, "target", True)
+    yield "breast cancer", *table(cancer, "target", True)
+    yield "breast cancer, means", *table(cancer[[c for c in cancer if c.startswith("mean") or c == "target"]], "target", True)
+    yield "digits as a table", *table(shown, "target", True)
+    yield "penguins", *table(penguins, "species", True)
+    yield "penguins, sex", *table(penguins.drop(columns="species"), "sex", True)
+    yield "diabetes", *table(diabetes, "target", False)
+    yield "diabetes, blood pressure", *table(diabetes.drop(columns="target"), "bp", False)
+    yield "penguins, mass", *table(penguins.drop(columns="species"), "body_mass_g", False)
+    yield "wine, alcohol", *table(wine, "alcohol", False)
+    yield "breast cancer, radius", *table(cancer[["mean radius", "mean texture", "mean smoothness", "mean compactness", "mean concavity", "mean symmetry"]],
+                                           "mean radius", False)
+
+
+def pictures(folder: Path):
+    """Name, program and file of each set of pictures: digits, and parts of them."""
+    for name, rows in (("digits", slice(None)), ("digits, a quarter", slice(0, 450)), ("digits, the rest", slice(900, None))):
+        yield name, DIGITS, digits(folder, rows, name=f"{name.replace(', ', '-').replace(' ', '-')}.npz")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60, help="a trial's limit")
+    parser.add_argument("--budget", type=float, default=1e9, help="seconds for everything; data sets not reached are left out")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="these data sets; what the file says of others stays")
+    parser.add_argument("--out", type=Path, default=HERE / "shipped.json")
+    args = parser.parse_args()
+    end = time.monotonic() + args.budget
+    rows = []
+    if args.only:
+        rows = [r for r in json.loads(args.out.read_text())["rows"] if r["name"] not in args.only]
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        sets = list(pictures(root))
+        for name, prog, frame in tables():
+            path = root / f"{len(sets)}.csv"
+            frame.to_csv(path, index=False)
+            sets.append((name, prog, path))
+        warm = Warm(wait_for_deep=False)
+        for i, (name, prog, path) in enumerate(sets):
+            if args.only and name not in args.only:
+                continue
+            fed = feed(root / f"ingest{i}", prog, path)
+            if not fed.ok:
+                raise SystemExit(f"{name}: {fed.last}")
+            data = version(root / f"data{i}", fed)
+            cells = {}
+            for id, candidate in choose(fed, prog).items():
+                if time.monotonic() > end:
+                    break
+                if "torch" in candidate["requires"]:
+                    continue
+                folder = trial(root / f"trial{i}" / id, fed, data, prog, candidate, limits={"seconds": args.seconds})
+                started = time.monotonic()
+                ended = warm.run(folder)
+                seconds = time.monotonic() - started
+                r = result(folder) if ended["code"] == 0 else {"outcome": "failed"}
+                print(name, id, r["outcome"], r.get("quality"), f"{seconds:.2f} s", file=sys.stderr, flush=True)
+                if r["outcome"] == "ok":
+                    cells[id] = {"family": candidate["family"], "quality": round(r["quality"], 5), "seconds": round(seconds, 3)}
+            if time.monotonic() > end:
+                break
+            rows.append({"name": name, "template": template_of(parse_program(prog)), "target": fed.profile["target"]["kind"],
+                         "examples": fed.profile["rows"], "features": fed.profile.get("features", 0), "candidates": cells})
+        warm.close()
+    args.out.write_text(json.dumps({"format": 1, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
