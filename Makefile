@@ -70,7 +70,7 @@ test-go:
 
 test-python:
 	@echo "Python: the trainer, the kernel with Jupyter's own suite, the notebooks"
-	@$(PY) -m pytest -q python/tests
+	@$(PY) -m pytest -q python/tests --ignore=python/tests/browser
 
 # The allocator's replays and speed, written into docs/allocator-report.md (ten minutes and more; DRAWS=20 for a quick look).
 DRAWS ?= 200
