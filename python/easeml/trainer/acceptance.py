@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from . import FORMAT
 from .events import write_json
-from .examples import PARTS, column_to_arrow, open_arrow, write_arrow
+from .examples import PARTS, column_to_arrow, open_arrow, write_arrow, write_batches
 from .fault import Fault
 from .hashing import hashes
 from .matching import Binding
@@ -18,6 +19,7 @@ from .profile import make_profile
 from .program import Target, settle
 from .settling import is_one_hot, one_hot_texts, settle_labels
 from .split import quantile_edges, strata_of_numbers
+from .stored import Stored
 
 if TYPE_CHECKING:
     from .ingest import Feed
@@ -55,6 +57,7 @@ def accept(feed: "Feed") -> None:
     log.write("phase", name="evaluate")
     known = Known(feed.folder / spec["known"]) if spec.get("known") else Known()
     values = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in rows.values.items()}
+    values |= {name: Stored(spill) for name, spill in rows.spills.items()}
     n = len(rows.rows)
     keep = np.ones(n, dtype=bool)
     target, labels = _settle(feed, values, known, keep)
@@ -90,7 +93,7 @@ def accept(feed: "Feed") -> None:
     parts = give_parts(strata, [input_hashes[i] for i in new], groups, split.shares, known_strata, known.parts, known.units, order) \
         if len(new) else np.zeros(0, dtype=np.int64)
 
-    for name in dict.fromkeys(r.source for r in feed.rejects if r.counted_from == 0):
+    for name in dict.fromkeys(r.fed for r in feed.rejects if r.counted_from == 0):
         feed.notes.append(f"{name}: rows are counted from 0")
 
     log.write("phase", name="save")
@@ -145,7 +148,7 @@ def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple
         feed.rejects.append(_reject(feed, i, columns[0], texts[i], reason, remedy))
     if settled.refused:
         place = {name: k for k, name in enumerate(feed.source_names)}
-        feed.rejects.sort(key=lambda r: (place.get(r.source, 0), r.row))
+        feed.rejects.sort(key=lambda r: (place.get(r.fed, 0), r.row))
     if not settled.target.labels:
         return feed.target, settled.labels
     return settled.target, settled.labels
@@ -161,8 +164,10 @@ def _label_like(text: str) -> bool:
 def _reject(feed: "Feed", i: int, column: str, value: str | None, reason: str, remedy: str):
     from .ingest import Reject
     rows = feed.rows
-    source = feed.source_names[rows.sources[i]]
-    return Reject(source, rows.rows[i], rows.lines[i], column, value, reason, remedy, feed.counted_from[rows.sources[i]])
+    source = fed = feed.source_names[rows.sources[i]]
+    if rows.places[i] is not None and rows.lines[i] is None:  # the label is a folder's name: what is wrong is the folder
+        source, column, value = posixpath.dirname(rows.places[i]) + "/", None, None
+    return Reject(source, rows.rows[i], rows.lines[i], column, value, reason, remedy, feed.counted_from[rows.sources[i]], fed)
 
 
 def _strata(target: Target | None, outputs, known: Known, new: np.ndarray) -> tuple[Target | None, np.ndarray, np.ndarray]:
@@ -201,9 +206,18 @@ def _write(feed: "Feed", columns, outputs, target, new, numbers, example_hashes,
     import pyarrow as pa
     rows = feed.rows
     table: dict = {"number": pa.array(numbers, pa.int64())}
+    large = None
     for f, v in columns + outputs:
-        table[f.name] = column_to_arrow(f, v[new])
-    write_arrow(feed.folder / "examples.arrow", table)
+        if isinstance(v, Stored) and large is None:
+            large, table[f.name] = (f, v[new]), None
+        else:
+            table[f.name] = column_to_arrow(f, np.concatenate(list(v[new].batches())) if isinstance(v, Stored) else v[new])
+    if large and len(new):
+        write_batches(feed.folder / "examples.arrow", table, large[0], large[1].batches())
+    else:
+        if large:
+            table[large[0].name] = column_to_arrow(large[0], np.zeros((0, large[0].size), np.uint8))
+        write_arrow(feed.folder / "examples.arrow", table)
     label: list[str | None] = [None] * len(new)
     if target is not None and outputs:
         if target.is_classes:
@@ -216,7 +230,7 @@ def _write(feed: "Feed", columns, outputs, target, new, numbers, example_hashes,
         "input_hash": pa.array([input_hashes[i] for i in new], pa.string()),
         "label": pa.array(label, pa.string()),
         "part": pa.array([PARTS[p] for p in parts], pa.string()),
-        "source": pa.array([feed.source_names[rows.sources[kept[i]]] for i in new], pa.string()),
+        "source": pa.array([rows.places[kept[i]] or feed.source_names[rows.sources[kept[i]]] for i in new], pa.string()),
         "row": pa.array([rows.rows[kept[i]] for i in new], pa.int64()),
         "group": pa.array(groups, pa.string()),
     })

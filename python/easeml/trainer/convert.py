@@ -5,6 +5,7 @@ Ingest and predict use the same functions: what one refuses, the other refuses t
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import Any, Sequence
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from .fault import Fault
 from .matching import Binding
+from .picture import Canon
 from .readers import Block, Problem, Source
 
 MISSING = frozenset(("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>"))
@@ -167,6 +169,30 @@ class Converter:
                                        "fill it in, or leave the row out"))
         problems += own
         return values
+
+    def pictures(self, b: Binding, block: Block, problems: list[Problem], canon: Canon) -> tuple[np.ndarray, list[bytes]]:
+        """A picture field's values [n, size], from files, and the SHA-256 of each file; what is broken is a problem."""
+        column = b.columns[0]
+        out: list[np.ndarray | None] = []
+        digests: list[bytes] = []
+        for i, picture in enumerate(block.columns[column]):
+            values, digest = None, b""
+            try:
+                if picture is None:
+                    raise Fault(f"{b.field.name} is missing", hint="fill the path in, or leave the row out")
+                content = picture.read()
+                digest = hashlib.sha256(content).digest()
+                values = canon.convert(content)
+            except Fault as fault:
+                problems.append(Problem(i, column, None if picture is None else picture.name, fault.message, fault.hint or "leave it out"))
+            out.append(values)
+            digests.append(digest)
+        kind = np.uint8 if all(v is None or v.dtype == np.uint8 for v in out) else np.float32
+        whole = np.zeros((len(out), b.field.size), dtype=kind)
+        for i, v in enumerate(out):
+            if v is not None:
+                whole[i] = v
+        return whole, digests
 
     @staticmethod
     def _is_list(values: Any) -> bool:

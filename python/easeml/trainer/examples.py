@@ -1,7 +1,8 @@
 """Accepted examples in memory, and their form on disk: Arrow IPC files, read memory-mapped.
 
 ``examples*.arrow`` hold ``number`` and one column a field: fixed-size lists of numbers for tensors
-(a missing number is NaN), dictionary-encoded text for classes (a missing one is null).
+(a missing number is NaN; pictures that came as files of 8 bits are bytes), dictionary-encoded text for
+classes (a missing one is null).
 ``index.arrow`` holds ``number``, ``part`` and ``on``.
 """
 
@@ -74,11 +75,16 @@ def column_from_arrow(field: Field, column) -> np.ndarray:
         else:
             flat = chunk
         values = flat.to_numpy(zero_copy_only=False)
-        if values.dtype.kind != "f":
-            values = values.astype(np.float32 if values.dtype.itemsize == 1 else np.float64)
         if len(values) != len(chunk) * field.size:
             raise Fault(f"The column {field.name} of the examples doesn't hold {field.says()}.", where={"field": field.name})
         parts.append(values.reshape(len(chunk), field.size))
+    if parts and any(p.dtype.kind != "f" for p in parts):  # one array for all, filled batch by batch
+        out = np.empty((sum(map(len, parts)), field.size), np.float32 if all(p.dtype.itemsize == 1 or p.dtype == np.float32 for p in parts) else np.float64)
+        at = 0
+        for p in parts:
+            out[at:at + len(p)] = p
+            at += len(p)
+        return out
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty((0, field.size))
@@ -105,6 +111,27 @@ def write_arrow(path: Path, columns: dict) -> None:
     partial = path.with_name(path.name + ".partial")
     with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
+    os.replace(partial, path)
+
+
+def write_batches(path: Path, columns: dict, field: Field, batches) -> None:
+    """Write a table one of whose columns, the tensor `field`, comes in batches of rows; the others are whole Arrow arrays."""
+    import os
+
+    import pyarrow as pa
+
+    partial = path.with_name(path.name + ".partial")
+    names = list(columns)
+    at, writer = 0, None
+    with pa.OSFile(str(partial), "wb") as sink:
+        for values in batches:
+            batch = pa.record_batch([column_to_arrow(field, values) if columns[n] is None else columns[n].slice(at, len(values)) for n in names], names=names)
+            if writer is None:
+                writer = pa.ipc.new_file(sink, batch.schema)
+            writer.write_batch(batch)
+            at += len(values)
+        if writer is not None:
+            writer.close()
     os.replace(partial, path)
 
 

@@ -1,7 +1,8 @@
 """The hashes that tell examples apart: SHA-256 over the fields in program order.
 
 Numbers count as little-endian float64 (−0 as 0, missing as one fixed NaN), text as UTF-8 with its
-length, missing text as a tag. The input hash leaves outputs out.
+length, missing text as a tag, a picture that came as a file as the SHA-256 of the file's bytes. The
+input hash leaves outputs out.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import hashlib
 import numpy as np
 
 from .program import Field
+from .stored import Stored
 
 _MISSING = np.frombuffer(b"\x01\x00\x00\x00\x00\x00\xf8\x7f", dtype="<f8")[0]
 
 
-def _bytes_of(f: Field, values: np.ndarray) -> list[bytes]:
+def _bytes_of(f: Field, values: np.ndarray | Stored) -> list[bytes]:
+    if isinstance(values, Stored):
+        return [b"P" + d for d in values.digests()]
     if values.dtype == object:
         out = []
         for v in values:

@@ -20,6 +20,7 @@ from pathlib import Path
 from . import FORMAT
 from .events import EventLog
 from .fault import Fault, one_sentence
+from .stored import Spill
 
 
 def ingest(folder: Path, notify=None, memory=None) -> int:
@@ -58,6 +59,8 @@ class Reject:
     reason: str
     remedy: str
     counted_from: int
+    fed: str
+    """The source as it was fed; ``source`` may be a file in it."""
 
 
 @dataclass
@@ -71,6 +74,10 @@ class Rows:
     lines: list[int | None] = field(default_factory=list)
     groups: list[str | None] = field(default_factory=list)
     order: list[str | None] = field(default_factory=list)
+    places: list[str | None] = field(default_factory=list)
+    """The picture's file, for rows that are pictures."""
+    spills: dict[str, Spill] = field(default_factory=dict)
+    """Fields whose numbers are kept in a file: pictures that came as files."""
 
 
 class Feed:
@@ -86,6 +93,7 @@ class Feed:
         self.counted_from: list[int] = []
         self.columns_of: dict[str, list[str]] = {}
         self.unused: dict[str, Counter] = {}
+        self.canons: dict = {}  # by field: how its pictures are converted
 
     def go(self) -> None:
         from .program import parse_program, parse_target
@@ -138,7 +146,10 @@ class Feed:
                 if time.monotonic() - last >= 0.5:
                     last = time.monotonic()
                     self.log.write("progress", step=before + b.read, of=total, unit="bytes", bytes=before + b.read, rows=self.read)
-            before += source.size
+            for canon in self.canons.values():
+                self.notes += [note for note in canon.says(name) if note not in self.notes]
+            self.canons.clear()
+            before += os.path.getsize(self._path(s))
         self.log.write("progress", step=total, of=total, unit="bytes", bytes=total, rows=self.read)
 
     def _path(self, s: dict) -> Path:
@@ -148,7 +159,8 @@ class Feed:
         """Convert one source block by block; bad rows become rejects, good ones join `rows`."""
         import numpy as np
         from .convert import Converter, categories
-        from .matching import match
+        from .picture import Canon
+        from .matching import match, pictures_of
         from .parts import group_hash
         group, order = self.options.all("group"), self.options.all("order")[:1]
         inputs, outputs, notes = match(self.program, source, using=self.using, output=self.output,
@@ -161,15 +173,20 @@ class Feed:
         used = [c for b in inputs + outputs for c in b.columns]
         if source.kind == "npz":
             source.lengths(used + [self._column(source, c) for c in group + order])
-        converter = Converter(source, self.options.all("missing"))
+        converter, pictures = Converter(source, self.options.all("missing")), pictures_of(source)
         blocks = source.blocks(used + [self._column(source, c) for c in group + order]) if source.kind == "npz" else source.blocks()
         for block in blocks:
             problems = list(block.broken)
             broken = {p.at for p in problems}
             n = len(block.rows)
+            places = self._places(block, inputs, pictures)
             values = {}
+            digests: dict[str, list[bytes]] = {}
             for b in inputs:
-                if b.field.is_class:
+                if b.columns[0] in pictures:
+                    canon = self.canons.setdefault(b.field.name, Canon.of(b.field))
+                    values[b.field.name], digests[b.field.name] = converter.pictures(b, block, problems, canon)
+                elif b.field.is_class:
                     values[b.field.name] = converter.category(b, block, problems)
                 else:
                     values[b.field.name] = converter.tensor(b, block, problems, required=False)
@@ -185,11 +202,20 @@ class Feed:
                     first[p.at] = p
             for i in sorted(first):
                 p = first[i]
-                self._reject(source, block, i, p.column, p.value, p.reason, p.remedy)
+                self._reject(source, block, i, p, places[i] if p.column in pictures else None)
             self.read += n
             good = np.array([i for i in range(n) if i not in first], dtype=np.int64)
             for name, v in values.items():
-                self.rows.values.setdefault(name, []).append(v[good])
+                if name in digests:
+                    if name not in self.rows.spills:
+                        self.rows.spills[name] = Spill(self.folder, v.shape[1])
+                    self.rows.spills[name].append(v[good], [digests[name][i] for i in good])
+                else:
+                    self.rows.values.setdefault(name, []).append(v[good])
+                if name in self.rows.spills and name in self.rows.values:
+                    raise Fault(f"{source.name}: {name} came as numbers and as picture files in one feed.", where={"file": source.name, "field": name},
+                                hint="Feed them one after the other.")
+            self.rows.places.extend(places[i] for i in good)
             for name, t in texts.items():
                 self.rows.texts.setdefault(name, []).extend(t[i] for i in good)
             self.rows.sources.extend([at] * len(good))
@@ -224,9 +250,21 @@ class Feed:
             return values.reshape(len(values), -1).shape[1] == 1
         return not any(isinstance(v, list) for v in values[:50])
 
-    def _reject(self, source, block, i: int, column, value, reason: str, remedy: str) -> None:
+    @staticmethod
+    def _places(block, inputs, pictures: set[str]) -> list[str | None]:
+        """The file of each row's picture; None for rows without one."""
+        for b in inputs:
+            if b.columns[0] in pictures:
+                return [None if p is None else p.place for p in block.columns[b.columns[0]]]
+        return [None] * len(block.rows)
+
+    def _reject(self, source, block, i: int, p, place: str | None) -> None:
+        """Note a row that is not taken; one whose picture is broken is known by the picture's file."""
         line = None if block.lines is None else int(block.lines[i])
-        self.rejects.append(Reject(source.name, int(block.rows[i]), line, column, value, reason, remedy, source.counted_from))
+        if place is not None:
+            self.rejects.append(Reject(place, int(block.rows[i]), line, None, None, p.reason, p.remedy, source.counted_from, source.name))
+        else:
+            self.rejects.append(Reject(source.name, int(block.rows[i]), line, p.column, p.value, p.reason, p.remedy, source.counted_from, source.name))
 
     def _look_at_unused(self, source, block, used: set[str]) -> None:
         """Count the values of columns that look like somebody's id and are in no field: rows of one patient."""

@@ -83,10 +83,59 @@ def missing_column(source: Source, name: str, field: Field | None = None) -> Fau
 
 def _bind_named(names: _Names, f: Field, name: str) -> Binding | None:
     column = names.find(name)
-    if column is not None and (f.size == 1 or names.source.kind != "csv"):  # a text table holds one number a cell
-        return Binding(f, (column,))
+    if column is not None and (f.size == 1 or names.source.kind not in ("csv", "pictures") or column in pictures_of(names.source)):
+        return Binding(f, (column,))  # a text table holds one number a cell, or one picture
     columns = names.spread(name, f.size)
     return Binding(f, columns, spread=True) if columns else None
+
+
+def pictures_of(source: Source) -> set[str]:
+    """The columns of a source that hold pictures' files; none in most."""
+    return getattr(source, "pictures", None) or set()
+
+
+def _bind_picture(names: _Names, program: Program, inputs: dict[str, Binding], notes: list[str]) -> None:
+    """Bind the one picture field that no name fits to the one column of pictures; check that pictures are what fields want."""
+    from .picture import check_field
+    source, columns = names.source, pictures_of(names.source)
+    open_fields = [f for f in program.inputs if f.rank >= 2 and f.name not in inputs]
+    left = [c for c in names.left if c in columns]
+    if len(open_fields) == 1 and len(left) == 1:
+        inputs[open_fields[0].name] = Binding(open_fields[0], (left[0],))
+        names.use((left[0],))
+        if source.layout == "table":
+            notes.append(f"{source.name}: {left[0]} names the pictures")
+    for f in program.inputs:
+        b = inputs.get(f.name)
+        if b and any(c in columns for c in b.columns):
+            if f.is_class or f.rank < 2:
+                raise Fault(f"{source.name}: {b.says()} holds pictures, but {f.name} is {f.says()}.", where={"file": source.name, "field": f.name},
+                            hint=f"Declare for instance {f.name} :: Tensor[64, 64, 3].")
+            check_field(f, source.name)
+    if columns and source.layout == "folders":
+        others = [f for f in program.inputs if f.name not in inputs]
+        if others:
+            raise Fault(f"{source.name} holds one picture a row and nothing for {others[0].name}.", where={"file": source.name, "field": others[0].name},
+                        hint="Put a table beside the pictures whose cells are paths relative to it.")
+
+
+def _check_folders(program: Program, source: Source, outputs: list[Binding]) -> None:
+    """Raise `Fault` in one sentence where no folder of pictures is a class of the program."""
+    one = outputs[0].field
+    if outputs[0].columns != ("class",):
+        return
+    if not one.is_class and one.size == 1:
+        raise Fault(f"{source.name} has one folder a class, but {one.name} is a number.", where={"file": source.name, "field": one.name},
+                    hint="Put a table beside the pictures: a column of paths relative to it, and one of numbers.")
+    if one.classes:
+        from .convert import known_label, unknown_label
+        folders = source.class_folders
+        if not any(known_label(f, one.classes) for f in folders):
+            some = ", ".join(folders[:4]) + (" …" if len(folders) > 4 else "")
+            _, remedy = unknown_label(folders[0], one.name, one.classes)
+            raise Fault(f"{source.name}: {'the folder' if len(folders) == 1 else 'none of the folders'} {some} is {'no' if len(folders) == 1 else 'a'} class of {one.name}; "
+                        "its classes are " + ", ".join(f'"{c}"' for c in one.classes[:8]) + (" …" if len(one.classes) > 8 else "") + ".",
+                        where={"file": source.name, "field": one.name}, hint=remedy[0].upper() + remedy[1:] if "mean" in remedy else "Feed the folder in which there is one folder a class.")
 
 
 def _bind_outputs(program: Program, names: _Names, chosen: list[str], inputs_open: int,
@@ -220,6 +269,8 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
         if b:
             inputs[f.name] = b
             names.use(b.columns)
+    if source.kind == "pictures":
+        _bind_picture(names, program, inputs, notes)
     for c in extra:
         found = names.find(c)
         if found is None:
@@ -228,7 +279,14 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
     open_fields = [f for f in program.inputs if f.name not in inputs]
     outputs: list[Binding] = []
     if with_outputs:
+        if source.kind == "pictures" and source.layout == "folders" and "class" not in source.names:
+            raise Fault(f"{source.name}: the pictures lie in no folder that says what they show.", where={"file": source.name},
+                        hint="Put them into one folder a class, or a table beside them whose cells are paths relative to it.")
         outputs = _bind_outputs(program, names, output, sum(f.size for f in open_fields), using, notes)
+        if source.kind == "pictures" and source.layout == "folders":
+            _check_folders(program, source, outputs)
+            notes[:] = [n for n in notes if n != f"{source.name}: class is taken as {outputs[0].field.name}"]
+            notes.append(f"{source.name}: a picture's folder is its {outputs[0].field.name}")
     else:
         outputs = _known_outputs(program, names, using, output, open_fields)
     for b in outputs:

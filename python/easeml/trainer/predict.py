@@ -127,7 +127,7 @@ class Predictor:
         with open(partial, "w", encoding="utf-8") as f:
             for b in blocks:
                 good = np.flatnonzero(b.good)
-                examples = Examples({k: v[good] for k, v in b.columns.items()}, np.arange(len(good)))
+                examples = Examples({k: _floats(v[good]) for k, v in b.columns.items()}, np.arange(len(good)))
                 predicted = self.model.answer(examples) if len(good) else None
                 at = {int(i): k for k, i in enumerate(good)}
                 for i, row in enumerate(b.rows):
@@ -166,7 +166,8 @@ class Predictor:
     def _read(self, name: str, path: Path, using: dict, options) -> list[_Rows]:
         import numpy as np
         from .convert import Converter
-        from .matching import match
+        from .matching import match, pictures_of
+        from .picture import Canon
         from .readers import open_source
         program = self.model.program
         source = open_source(name, path, options)
@@ -174,12 +175,16 @@ class Predictor:
         used = [c for b in inputs for c in b.columns]
         if source.kind == "npz":
             source.lengths(used)
-        converter = Converter(source, options.all("missing"))
+        converter, pictures = Converter(source, options.all("missing")), pictures_of(source)
+        canons = {b.field.name: Canon.of(b.field) for b in inputs if b.columns[0] in pictures}
         out = []
         for block in source.blocks(used) if source.kind == "npz" else source.blocks():
             problems = list(block.broken)
             columns = {}
             for b in inputs:
+                if b.field.name in canons:
+                    columns[b.field.name], _ = converter.pictures(b, block, problems, canons[b.field.name])
+                    continue
                 columns[b.field.name] = converter.category(b, block, problems) if b.field.is_class \
                     else converter.tensor(b, block, problems, required=False)
             refused: dict[int, dict] = {}
@@ -198,11 +203,11 @@ class Predictor:
             if f.is_class:
                 continue
             learned = self.model.preparation.state["fields"][f.name]["range"]
-            values = [b.columns[f.name][b.good] for b in blocks if b.good.any()]
+            values = [b.columns[f.name][b.good] for b in blocks if b.good.any()]  # pictures as bytes: not all as floats at once
             if not values:
                 continue
-            lows = np.concatenate([np.nanmin(v, axis=1, initial=np.inf) for v in values])
-            highs = np.concatenate([np.nanmax(v, axis=1, initial=-np.inf) for v in values])
+            lows = np.concatenate([np.nanmin(_floats(v), axis=1, initial=np.inf) for v in values])
+            highs = np.concatenate([np.nanmax(_floats(v), axis=1, initial=-np.inf) for v in values])
             fault = _other_scale(f, learned, lows, highs, blocks[0].source)
             if fault:
                 raise fault
@@ -229,6 +234,11 @@ class Predictor:
                 continue
             scored[part] = metrics.score(metric, truth_of(model.program, model.target, rows), model.answer(rows), model.guess).as_json()
         return scored
+
+
+def _floats(values):
+    """Pictures' bytes as floats; everything else as it is."""
+    return values.astype("float32") if values.dtype.kind == "u" else values
 
 
 def _other_scale(f, learned: list[float], lows, highs, source: str) -> Fault | None:
@@ -268,7 +278,9 @@ def _echo(source, block) -> list[dict]:
     def text(v) -> str:
         if v is None:
             return ""
-        return v if isinstance(v, str) else json.dumps(v, ensure_ascii=False)
+        return v if isinstance(v, str) else v.name if hasattr(v, "place") else json.dumps(v, ensure_ascii=False)
     names = [n for n in source.names if n in block.columns]
+    if source.kind == "pictures" and source.layout == "folders":
+        names = ["file"]
     columns = [block.columns[n] for n in names]
     return [{n: text(c[i]) for n, c in zip(names, columns)} for i in range(len(block.rows))]

@@ -14,6 +14,7 @@ from .examples import PARTS
 from .metrics import METRICS, Guess, find_metric, quality
 from .parts import Plan
 from .program import Field, Target
+from .stored import Stored
 
 if TYPE_CHECKING:
     from .acceptance import Known
@@ -69,6 +70,10 @@ def _describe(f: Field, values: np.ndarray, columns: list[str]) -> dict:
         counts = Counter(v for v in values if v is not None)
         return about | {"kind": "category", "missing": int(sum(v is None for v in values)), "min": None, "max": None,
                         "levels": {k: c for k, c in sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))[:MOST_LEVELS]}}
+    if isinstance(values, Stored):  # nothing is missing in a picture
+        ends = [(float(b.min()), float(b.max())) for b in values.batches()]
+        return about | {"kind": "tensor", "shape": list(f.shape or ()), "missing": 0, "levels": None,
+                        "min": min((low for low, _ in ends), default=None), "max": max((high for _, high in ends), default=None)}
     finite = values[~np.isnan(values)] if len(values) else np.zeros(0)
     return about | {"kind": "number" if f.size == 1 else "tensor", "shape": list(f.shape or ()), "missing": int(np.isnan(values).sum()),
                     "min": float(finite.min()) if finite.size else None, "max": float(finite.max()) if finite.size else None, "levels": None}
@@ -80,6 +85,8 @@ def _dynamic_range(inputs: list[tuple[Field, np.ndarray]]) -> float:
     for f, v in inputs:
         if f.is_class or f.size < 8 or not len(v):
             continue
+        if isinstance(v, Stored):
+            v = v.sample()
         magnitudes = np.abs(v[np.isfinite(v) & (v != 0)])
         if magnitudes.size:
             most = max(most, float(magnitudes.max() / np.median(magnitudes)))

@@ -17,7 +17,7 @@ _LIGHT = ("numpy", "pyarrow", "pyarrow.ipc", "sklearn.linear_model", "sklearn.sv
 # torch.optim imports torch._dynamo at its first use, in every child anew if not here.
 _DEEP = ("torch", "torch.nn.functional", "torch._dynamo", "safetensors.torch")
 _OURS = ("acceptance", "batch", "catalogue", "checks", "convert", "estimator", "examples", "fitting", "ingest",
-         "matching", "metrics", "model", "parts", "predict", "profile", "readers.csv", "readers.json", "readers.npz", "runner", "settling")
+         "matching", "metrics", "model", "parts", "predict", "profile", "picture", "readers.archive", "readers.csv", "readers.json", "readers.npz", "readers.pictures", "runner", "settling")
 
 
 def _import(names: tuple[str, ...]) -> list[str]:

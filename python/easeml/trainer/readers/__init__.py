@@ -94,16 +94,20 @@ def open_source(name: str, path: Path, options: Options) -> Source:
         raise Fault(f"{name} is a folder; this trainer reads files.", kind="unsupported", where={"file": name})
     try:
         with open(path, "rb") as f:
-            start = f.read(64)
+            start = f.read(512)
     except OSError as error:
         raise Fault(f"{name} can't be read: {error.strerror or error}.", where={"file": name}) from None
     if not start:
         raise Fault(f"{name} is empty.", where={"file": name})
     endings = {Path(name).suffix.lower(), path.suffix.lower()}
-    if ".npz" in endings or start.startswith(b"PK\x03\x04"):
-        if not endings & {".npz", "", ".bin"} and ".npz" not in endings:
-            raise Fault(f"{name}: files of this kind can't be read yet.", kind="unsupported", where={"file": name},
-                        hint="Save it as CSV, JSON or NPZ.")
+    from .archive import holds_arrays, is_tar
+    zipped = start.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+    if is_tar(start) or ".tar" in endings or (zipped or ".zip" in endings) and ".npz" not in endings and not holds_arrays(path):
+        if zipped and not endings & {".zip", "", ".bin"}:
+            raise _unreadable(name)
+        from .pictures import Pictures
+        return Pictures(name, path, options)
+    if ".npz" in endings or zipped:
         from .npz import NPZ
         return NPZ(name, path)
     if endings & {".json", ".jsonl", ".ndjson"}:
@@ -115,8 +119,12 @@ def open_source(name: str, path: Path, options: Options) -> Source:
             return JSON(name, path)
         from .csv import CSV
         return CSV(name, path, options, tabs=".tsv" in endings or ".tab" in endings)
-    raise Fault(f"{name}: files of this kind can't be read yet.", kind="unsupported", where={"file": name},
-                hint="Save it as CSV, JSON or NPZ.")
+    raise _unreadable(name)
+
+
+def _unreadable(name: str) -> Fault:
+    return Fault(f"{name}: files of this kind can't be read yet.", kind="unsupported", where={"file": name},
+                 hint="Save it as CSV, JSON or NPZ; pictures as PNG or JPEG, in a folder or a .zip.")
 
 
 def _is_text(start: bytes) -> bool:
