@@ -19,6 +19,7 @@ var arrows = map[string][]string{
 	"api/connect":                {"api"},
 	"allocator":                  {},
 	"allocator/replay":           {"allocator"},
+	"allocator/replay/bench":     {"allocator", "allocator/replay"},
 	"gpu":                        {},
 	"gpu/trial":                  {},
 	"gpu/probe":                  {"gpu"},
