@@ -162,6 +162,7 @@ func goldens() map[string]Output {
 			{ID: "gpu1", Class: "a100", Name: "A100 40 GB", State: "held", Memory: 40e9, Mine: true, Task: "alice/digits", Label: "ResNet-18", Ends: ptr(noon.Add(70 * time.Second))},
 			{ID: "gpu2", Class: "a100", Name: "A100 40 GB", State: "busy_by_others", Memory: 40e9, Why: "a process of somebody else holds 38 GB"},
 			{ID: "gpu3", Class: "gtx-1080-ti", Name: "GTX 1080 Ti", State: "draining", Memory: 11e9, Why: "it falls off the bus (Xid 79)"},
+			{ID: "cpu2", Class: "cpu1", State: "held", Why: "its trial is not wanted any more and leaves"},
 			{ID: "cpu0", Class: "cpu1", State: "held"}, {ID: "cpu1", Class: "cpu1", State: "free"}}}),
 		"pool-small":      Pool("alice", api.Pool{Now: noon, Devices: []api.Device{{ID: "cpu0", Class: "cpu1", State: "free"}}}),
 		"candidate":       Candidate(running, running.Rows[0]),

@@ -43,7 +43,7 @@ func Models(name string, v api.View) Output {
 			modelRow(t, v, r, mark, note)
 		case r.State == "running" || r.State == "paused":
 			running++
-		default:
+		case !r.Baseline:
 			open = append(open, r.Label)
 		}
 	}

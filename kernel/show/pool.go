@@ -85,8 +85,10 @@ func (c *tally) words() string {
 // holder says who has a device.
 func holder(mine string, d api.Device) string {
 	switch {
-	case d.State == "held" && d.Mine:
+	case d.State == "held" && d.Mine && d.Why == "":
 		return strings.TrimPrefix(d.Task, mine+"/")
+	case d.State == "held" && d.Why != "":
+		return "being given back"
 	case d.State == "held":
 		return "another user"
 	case d.State == "free":
@@ -101,7 +103,7 @@ func holder(mine string, d api.Device) string {
 
 // deviceNote is what runs, until when, or why nothing does.
 func deviceNote(pool api.Pool, d api.Device) string {
-	if d.State != "held" {
+	if d.State != "held" || d.Why != "" {
 		return d.Why
 	}
 	ends := ""

@@ -174,6 +174,9 @@ func (s *Service) Pool(ctx context.Context) (devices []PoolDevice, waiting int, 
 			}
 			if r := runs[d.Device.ID]; r != nil {
 				row.Label = r.candidate.Label
+				if r.leaving != "" {
+					row.Why = "its trial is not wanted any more and leaves"
+				}
 				if end := r.begun.Add(time.Duration(r.expected * float64(time.Second))); r.expected < 1e6 && end.After(st.now()) {
 					row.Ends = &end
 				}
