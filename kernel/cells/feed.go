@@ -20,7 +20,7 @@ func (c *cell) feed(ctx context.Context, s *lang.Feed) error {
 	if s.Hidden {
 		return notServed("`feed … as hidden` is not served yet.", "")
 	}
-	list, err := c.sources(s.Sources)
+	list, err := c.sources(ctx, s.Sources)
 	if err != nil {
 		return err
 	}
@@ -63,6 +63,11 @@ func (c *cell) feed(ctx context.Context, s *lang.Feed) error {
 	}
 	if feed.Sources == nil {
 		feed.Sources = namesOf(list)
+	}
+	for _, one := range list {
+		if one.note != "" && !feed.Earlier {
+			feed.ReadAs = append(feed.ReadAs, one.note)
+		}
 	}
 	d.set(show.Fed(task.shown, feed, view))
 	return nil

@@ -21,7 +21,7 @@ const (
 
 // infer asks the best model for answers.
 func (c *cell) infer(ctx context.Context, s *lang.Infer) error {
-	list, err := c.sources(s.Sources)
+	list, err := c.sources(ctx, s.Sources)
 	if err != nil {
 		return err
 	}

@@ -20,16 +20,18 @@ import (
 // thisCell is what examples written into a cell are called.
 const thisCell = "this cell"
 
-// source is one thing to send: a file, or the text of a cell.
+// source is one thing to send: a file, the text of a cell, or files as one tar.
 type source struct {
 	name string // as messages call it: the path as the person writes it
-	path string // "" where text is sent
+	path string // of a file
 	text []byte
+	tar  *api.Tar
 	size int64
+	note string // what is not sent of it, for the answer
 }
 
 // sources looks up what a statement names, all of it before anything is sent.
-func (c *cell) sources(list []lang.Source) ([]source, error) {
+func (c *cell) sources(ctx context.Context, list []lang.Source) ([]source, error) {
 	var out []source
 	cells := 0
 	for _, s := range list {
@@ -45,7 +47,7 @@ func (c *cell) sources(list []lang.Source) ([]source, error) {
 			}
 			out = append(out, source{name: name, text: s.JSON, size: int64(len(s.JSON))})
 		default:
-			files, err := c.files(s)
+			files, err := c.files(ctx, s)
 			if err != nil {
 				return nil, err
 			}
@@ -69,8 +71,8 @@ func (c *Cells) resolve(name string) string {
 	return filepath.Join(c.config.Folder, name)
 }
 
-// files are the files that a source names, one or those of a pattern.
-func (c *cell) files(s lang.Source) ([]source, error) {
+// files are the files that a source names: one, those of a pattern, or a folder's.
+func (c *cell) files(ctx context.Context, s lang.Source) ([]source, error) {
 	if scheme, _, ok := strings.Cut(s.Text, "://"); ok && len(scheme) > 1 {
 		return nil, notServed("Addresses are not served yet.", "Download the file and name it.").at(s.Span)
 	}
@@ -78,30 +80,48 @@ func (c *cell) files(s lang.Source) ([]source, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return nil, notServed(fmt.Sprintf("%s is a folder; folders are not served yet.", s.Text),
-			fmt.Sprintf("Name its files, or a pattern such as %q.", strings.TrimRight(s.Text, `/\`)+"/*.csv")).at(s.Span)
+		one, err := c.folder(ctx, s, path)
+		if err != nil {
+			return nil, err
+		}
+		return []source{one}, nil
 	case err == nil && !info.Mode().IsRegular():
 		return nil, fail(noSuchFile, fmt.Sprintf("%s is not a file.", s.Text), "").at(s.Span)
+	case err == nil && isPicture(path):
+		one, err := c.pictures(ctx, s, []string{path})
+		if err != nil {
+			return nil, err
+		}
+		return []source{one}, nil
 	case err == nil:
+		if one, ok, err := c.table(ctx, s, path, info.Size()); ok || err != nil {
+			return []source{one}, err
+		}
 		return []source{{name: filepath.ToSlash(s.Text), path: path, size: info.Size()}}, nil
 	case strings.ContainsAny(s.Text, "*?["):
-		return c.pattern(s, path)
+		return c.pattern(ctx, s, path)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, c.noSuchFile(s.Text).at(s.Span)
 	}
 	return nil, fail(noSuchFile, fmt.Sprintf("%s can't be read: %s.", s.Text, plain(err)), "").at(s.Span)
 }
 
-// pattern are the files that fit a pattern, in the order of their names.
-func (c *cell) pattern(s lang.Source, path string) ([]source, error) {
+// pattern are the files that fit a pattern, in the order of their names; all
+// pictures, and folders with what is in them, are sent as one.
+func (c *cell) pattern(ctx context.Context, s lang.Source, path string) ([]source, error) {
 	found, err := filepath.Glob(path)
 	if err != nil {
 		return nil, fail(noSuchFile, fmt.Sprintf("%s is no pattern: %s.", s.Text, err), "").at(s.Span)
 	}
 	slices.Sort(found)
 	var out []source
+	var pictures []string
 	for _, f := range found {
 		info, err := os.Stat(f)
+		if err == nil && !strings.HasPrefix(filepath.Base(f), ".") && (info.IsDir() || info.Mode().IsRegular() && isPicture(f)) {
+			pictures = append(pictures, f)
+			continue
+		}
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
@@ -112,6 +132,13 @@ func (c *cell) pattern(s lang.Source, path string) ([]source, error) {
 			}
 		}
 		out = append(out, source{name: filepath.ToSlash(name), path: f, size: info.Size()})
+	}
+	if len(pictures) > 0 && (len(out) == 0 || slices.ContainsFunc(pictures, isPicture)) {
+		one, err := c.pictures(ctx, s, pictures)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
 	}
 	if len(out) == 0 {
 		return nil, c.noSuchFile(s.Text).at(s.Span)
@@ -177,6 +204,13 @@ func (c *cell) send(ctx context.Context, list []source, d *display) ([]string, e
 	for _, s := range list {
 		all += s.size
 	}
+	defer func() {
+		for _, s := range list {
+			if s.tar != nil {
+				s.tar.Close()
+			}
+		}
+	}()
 	began := time.Now()
 	ids := make([]string, 0, len(list))
 	for _, s := range list {
@@ -186,7 +220,10 @@ func (c *cell) send(ctx context.Context, list []source, d *display) ([]string, e
 			})
 		}
 		up, err := call(ctx, &c.session, func(client *api.Client) (api.Upload, error) {
-			if s.path == "" {
+			switch {
+			case s.tar != nil:
+				return client.Upload(ctx, s.name, s.tar, s.size, progress)
+			case s.path == "":
 				return client.Upload(ctx, s.name, bytes.NewReader(s.text), s.size, progress)
 			}
 			return client.UploadFile(ctx, s.name, s.path, progress)

@@ -111,11 +111,12 @@ func (t *Terminal) add(k *block) {
 		t.print(k)
 		return
 	}
-	t.settle()
 	if k.id == "" {
+		t.settle()
 		t.print(k)
 		return
 	}
+	// A live chart and the wait under it are printed together, as they came to be.
 	k.waiting = true
 	t.blocks = append(t.blocks, k)
 }

@@ -52,6 +52,22 @@ func TestPlainTerminal(t *testing.T) {
 	}
 }
 
+// What changes in place is held back together, so that a chart is printed once and
+// above the wait that it belongs to.
+func TestPlainTerminalHoldsChangesTogether(t *testing.T) {
+	var out, errs strings.Builder
+	s := NewTerminal(&out, &errs, nil)
+	s.Display(jupyter.Text("no model yet"), "chart")
+	s.Display(jupyter.Text("waiting"), "wait")
+	s.Update(jupyter.Text("98.6 %"), "chart")
+	s.Update(jupyter.Text("final holds"), "wait")
+	s.Display(jupyter.Text("the best"), "")
+	s.Close()
+	if got, want := out.String(), "98.6 %\nfinal holds\nthe best\n"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
 func TestLines(t *testing.T) {
 	var out strings.Builder
 	l := NewLines(&out)

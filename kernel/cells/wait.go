@@ -55,7 +55,9 @@ func (c *cell) wait(ctx context.Context, s *lang.Wait) error {
 		select {
 		case <-ctx.Done():
 			c.watches.flush(ctx, true)
-			d.fault(show.Interrupted(task.shown))
+			if d.shown { // the error says what has ended; this is how far it was
+				d.set(show.Standing(task.shown, view))
+			}
 			if errors.Is(context.Cause(ctx), jupyter.ErrInterrupted) {
 				return fail(interrupted, show.Interrupted(task.shown), "")
 			}

@@ -140,6 +140,7 @@ func goldens() map[string]Output {
 		"infer-numbers-refused": Inferred(Preview{Name: "diabetes", Sources: []string{`"new.csv"`}, Metric: "r2", Answers: offAnswers, Refused: offAnswers[1:2], Inferred: off}),
 		"infer-waiting":         WaitingForModel("digits", beginning()),
 		"waiting":               Waiting("digits", "quality >= 0.97 or final or 10m", running),
+		"standing":              Standing("digits", running),
 		"waited":                Waited("digits", "quality >= 0.97", "", 12.3, running),
 		"waited-over":           Waited("digits", "", "10m", 600, running),
 		"waited-final":          Waited("digits", "final", "", 0, final),

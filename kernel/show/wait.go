@@ -39,6 +39,13 @@ func Waited(name, held, out string, waited float64, v api.View) Output {
 	return p.output()
 }
 
+// Standing says in a line where a task stands.
+func Standing(name string, v api.View) Output {
+	p := page{}
+	p.say("%s · %s · %s", name, standing(v.Task, v.Now), bestWords(v.Task))
+	return p.output()
+}
+
 // testWords is the figure of the test part, where there is one.
 func testWords(t api.Task) string {
 	if !real(t.Best) || t.Best.Test == nil {
