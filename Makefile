@@ -9,13 +9,14 @@ PY := $(VENV)/bin/python
 export CGO_ENABLED := 0
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: bench-allocator prior help setup build env kernelspec data demo test test-go test-python lab lock clean
+.PHONY: bench-allocator prior help setup build env kernelspec data demo test test-go test-python test-browser lab lock clean
 
 help:
 	@echo "make setup   build bin/easeml, make the Python environment, install the kernel into it"
 	@echo "make demo    set up, then play a scene with real trainings, about two minutes"
 	@echo "make lab     set up, then open JupyterLab with the kernel ready"
 	@echo "make test    set up, then the quick tests"
+	@echo "make test-browser  set up, then JupyterLab in a Chromium, about four minutes"
 
 setup: build env kernelspec data
 
@@ -71,6 +72,11 @@ test-go:
 test-python:
 	@echo "Python: the trainer, the kernel with Jupyter's own suite, the notebooks"
 	@$(PY) -m pytest -q python/tests --ignore=python/tests/browser
+
+# A real JupyterLab in a real Chromium, some minutes; its pictures are left in build/browser.
+test-browser: setup
+	@echo "JupyterLab in a browser: completion, the live chart, interrupt, reload, restart, re-open, both themes"
+	@$(PY) -m pytest -x -q python/tests/browser
 
 # The allocator's replays and speed, written into docs/allocator-report.md (ten minutes and more; DRAWS=20 for a quick look).
 DRAWS ?= 200

@@ -1,0 +1,66 @@
+"""notebooks/digits.easeml, the notebook's story as a file of statements, is run by the binary as a person and as a program would."""
+
+import csv
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).resolve()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Runs the file with a private server of its own, which is stopped at the end."""
+    if not BINARY.exists():
+        pytest.skip(f"there is no {BINARY}: run make build first")
+    home = tmp_path_factory.mktemp("statements")
+    (home / "site.json").write_text("{}")
+    environment = {k: v for k, v in os.environ.items() if k not in ("EASEML_SERVER", "EASEML_TOKEN")} | {
+        "EASEML_STATE": str(home / "state"), "EASEML_PYTHON": sys.executable, "EASEML_SITE": str(home / "site.json"),
+    }
+    subprocess.run([sys.executable, ROOT / "notebooks" / "make_data.py"], check=True, stdout=subprocess.DEVNULL)
+    work = home / "work"
+    work.mkdir()
+    for name in ("digits.easeml", "digits.npz", "digits-new.npz"):
+        shutil.copy(ROOT / "notebooks" / name, work)
+
+    def run(*arguments):
+        done = subprocess.run([BINARY, "run", "digits.easeml", *arguments], cwd=work, env=environment, capture_output=True, encoding="utf-8", timeout=600)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout, work
+
+    yield run
+    subprocess.run([BINARY, "server", "stop"], check=True, env=environment, stdout=subprocess.DEVNULL)
+
+
+def test_as_a_person_reads_it(run):
+    out, work = run()
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 110
+    assert "\x1b" not in out  # no moving about in what goes to a file
+    order = ["pictures of 8×8", "1,437 examples taken", "in the order of their end", "Stopped by itself", "final holds", "examples that the search never saw", "360 answers"]
+    places = [out.index(words) for words in order]
+    assert places == sorted(places), out
+    # What changes in place is printed once, as it came to be.
+    assert sum("in the order of their end" in line for line in lines) == 1
+    assert float(lines[-1]) >= 0.9
+    with (work / "answers-digits.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 360
+
+
+def test_as_a_program_reads_it(run):
+    out, _ = run("--json")  # all of it again: nothing is searched anew
+    outputs = [json.loads(line) for line in out.splitlines()]
+    assert {o["type"] for o in outputs} <= {"display", "update", "result"}
+    assert all("text/plain" in o["data"] for o in outputs)
+    charts = [o for o in outputs if "application/vnd.vegalite.v5+json" in o["data"]]
+    assert charts and charts[0]["id"]
+    texts = [o["data"]["text/plain"] for o in outputs]
+    assert "as before" in texts[0] and "Nothing changed" in texts[1]
+    assert outputs[-1]["type"] == "result" and float(texts[-1]) >= 0.9
