@@ -140,12 +140,21 @@ func (f *answerFile) place(field string) int {
 	return len(f.order)
 }
 
+// sourceColumn is what the column of the source is called: pictures have a column
+// "file" of their own.
+func (f *answerFile) sourceColumn() string {
+	if slices.Contains(f.columns, "file") {
+		return "source"
+	}
+	return "file"
+}
+
 // head names the columns. An answer that is called like one of the person's
 // columns gets another name, so that theirs stays as it is.
 func (f *answerFile) head() []string {
 	var out []string
 	if f.many {
-		out = append(out, "file")
+		out = append(out, f.sourceColumn())
 	}
 	if f.array {
 		out = append(out, "row")

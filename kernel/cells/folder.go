@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// mostFiles bounds what one statement sends, so that a slip such as "/" ends soon.
-	mostFiles = 500_000
+	// mostSent bounds what one statement sends, so that a slip such as "/" ends soon.
+	mostSent = 500_000
 	// looked is how much of a table is read to see whether it names pictures.
 	looked = 64 << 10
 )
@@ -137,6 +137,10 @@ var errMany = errors.New("it holds too many files")
 // prefix. What begins with a dot is left alone; links to files are followed,
 // links to folders aren't.
 func (g *gathered) walk(ctx context.Context, root, prefix string, tables bool) error {
+	root, err := filepath.EvalSymlinks(root) // a link to a folder that the cell names is meant
+	if err != nil {
+		return err
+	}
 	return filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -172,7 +176,7 @@ func (g *gathered) walk(ctx context.Context, root, prefix string, tables bool) e
 		if !info.Mode().IsRegular() {
 			return nil
 		}
-		if len(g.files) == mostFiles {
+		if len(g.files) == mostSent {
 			return errMany
 		}
 		g.files = append(g.files, api.TarFile{Name: rel, Path: p, Size: info.Size()})
@@ -184,7 +188,7 @@ func (g *gathered) walk(ctx context.Context, root, prefix string, tables bool) e
 func (c *cell) unread(s lang.Source, err error) error {
 	switch {
 	case errors.Is(err, errMany):
-		return fail(fileError, fmt.Sprintf("%s holds more than %d files.", s.Text, mostFiles), "Feed it in several parts.").at(s.Span)
+		return fail(fileError, fmt.Sprintf("%s holds more than %d files.", s.Text, mostSent), "Feed it in several parts.").at(s.Span)
 	case errors.Is(err, context.Canceled):
 		return err
 	}

@@ -117,8 +117,11 @@ func (c *cell) pattern(ctx context.Context, s lang.Source, path string) ([]sourc
 	var out []source
 	var pictures []string
 	for _, f := range found {
+		if unmeant(path, f) {
+			continue
+		}
 		info, err := os.Stat(f)
-		if err == nil && !strings.HasPrefix(filepath.Base(f), ".") && (info.IsDir() || info.Mode().IsRegular() && isPicture(f)) {
+		if err == nil && (info.IsDir() || info.Mode().IsRegular() && isPicture(f)) {
 			pictures = append(pictures, f)
 			continue
 		}
@@ -144,6 +147,18 @@ func (c *cell) pattern(ctx context.Context, s lang.Source, path string) ([]sourc
 		return nil, c.noSuchFile(s.Text).at(s.Span)
 	}
 	return out, nil
+}
+
+// unmeant tells whether a pattern found a hidden file or folder that it doesn't
+// begin with a dot for, as shells see it.
+func unmeant(pattern, found string) bool {
+	parts := strings.Split(filepath.ToSlash(found), "/")
+	for i, p := range strings.Split(filepath.ToSlash(pattern), "/") {
+		if i < len(parts) && strings.HasPrefix(parts[i], ".") && !strings.HasPrefix(p, ".") {
+			return true
+		}
+	}
+	return false
 }
 
 // noSuchFile says so, and what is there.

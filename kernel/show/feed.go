@@ -199,6 +199,9 @@ func rejectLines(p *page, rejects []api.Reject, all int) {
 		g := byKey[key]
 		if g == nil {
 			g = &group{source: path.Base(r.Source), words: words}
+			if oneFile(r.Source) {
+				g.source = r.Source
+			}
 			byKey[key] = g
 			groups = append(groups, g)
 		}
@@ -218,6 +221,14 @@ func rejectLines(p *page, rejects []api.Reject, all int) {
 			noun = "line"
 		}
 		named += len(g.places)
+		if oneFile(g.source) { // its name is the place
+			colon := ""
+			if strings.HasSuffix(g.source, "/") { // a sentence follows, not what is wrong with the file
+				colon = ":"
+			}
+			p.add("rejected: %s%s %s", g.source, colon, g.words)
+			continue
+		}
 		places, more := g.places, ""
 		if len(places) > 5 {
 			more = fmt.Sprintf(" and %s more", count(len(places)-5))
@@ -235,6 +246,16 @@ func rejectLines(p *page, rejects []api.Reject, all int) {
 	if rest := all - named; rest > 0 && named > 0 {
 		p.add("… and %s more", count(rest))
 	}
+}
+
+// oneFile tells whether a reject's source is itself the place: a picture, or a
+// folder of pictures.
+func oneFile(source string) bool {
+	switch strings.ToLower(path.Ext(source)) {
+	case ".png", ".jpg", ".jpeg":
+		return true
+	}
+	return strings.HasSuffix(source, "/")
 }
 
 // fromZero tells whether the rows of a file are counted from 0, as its arrays are.

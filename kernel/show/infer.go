@@ -97,7 +97,7 @@ func unsureWords(in api.Inferred, marked bool) string {
 func answerTable(v Preview) *table {
 	var fields []string
 	sure := false
-	many := false
+	many, files := false, len(v.Answers) > 0
 	for _, a := range v.Answers {
 		for f := range a.Answer {
 			if !slices.Contains(fields, f) {
@@ -106,11 +106,15 @@ func answerTable(v Preview) *table {
 		}
 		sure = sure || a.Sure != nil
 		many = many || a.Source != v.Answers[0].Source
+		files = files && oneFile(a.Source)
 	}
 	sort.Strings(fields)
 	t := &table{head: []string{"row"}, right: []bool{true}}
 	if many {
 		t.head, t.right = []string{"file", "row"}, []bool{false, true}
+	}
+	if files {
+		t.head, t.right = []string{"file"}, []bool{false}
 	}
 	t.head = append(t.head, fields...)
 	if sure {
@@ -120,6 +124,10 @@ func answerTable(v Preview) *table {
 		cells := []string{count(int(a.Row))}
 		if many {
 			cells = []string{a.Source, count(int(a.Row))}
+		}
+		if files {
+			cells = cells[:1]
+			cells[0] = a.Source
 		}
 		for _, f := range fields {
 			if a.Refused != nil {
@@ -174,6 +182,9 @@ func answerNumber(v float64) string {
 
 // placeWords is where a refused row stands in its file.
 func placeWords(r api.Reject) string {
+	if oneFile(r.Source) {
+		return r.Source
+	}
 	if r.Line != nil {
 		return fmt.Sprintf("%s line %s", r.Source, count(int(*r.Line)))
 	}

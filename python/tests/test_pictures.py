@@ -260,7 +260,7 @@ def test_trained_on_a_folder_and_answered_by_file_name(tmp_path):
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["values"] for line in lines][:2] == [{"file": "0.png"}, {"file": "1.png"}]
     assert [line["answer"]["pet"] for line in lines[:10]] == ["cat", "dog"] * 5
-    assert lines[10]["refused"]["value"] == "z.png" and "no PNG or JPEG" in lines[10]["refused"]["reason"]
+    assert lines[10]["source"] == "new/z.png" and lines[10]["refused"]["value"] is None and "no PNG or JPEG" in lines[10]["refused"]["reason"]
 
 
 def _peak(tmp_path: Path, n: int, shape: list[int], side: int) -> int:

@@ -78,6 +78,8 @@ class _Rows:
     columns: dict
     refused: dict[int, dict]
     echo: list[dict] | None
+    places: list[str] | None = None
+    """Each row's own file, where rows are pictures."""
 
 
 class Predictor:
@@ -131,7 +133,7 @@ class Predictor:
                 predicted = self.model.answer(examples) if len(good) else None
                 at = {int(i): k for k, i in enumerate(good)}
                 for i, row in enumerate(b.rows):
-                    line = {"source": b.source, "row": row}
+                    line = {"source": b.places[i] if b.places else b.source, "row": row}
                     if b.echo is not None:
                         line["values"] = b.echo[i]
                     if i in at:
@@ -188,12 +190,15 @@ class Predictor:
                 columns[b.field.name] = converter.category(b, block, problems) if b.field.is_class \
                     else converter.tensor(b, block, problems, required=False)
             refused: dict[int, dict] = {}
+            places = [p.place for p in block.columns["file"]] if source.kind == "pictures" and source.layout == "folders" else None
             for p in problems:
+                if places:
+                    p.column = p.value = None  # its file is its place
                 refused.setdefault(p.at, {"column": p.column, "value": p.value, "reason": p.reason, "remedy": p.remedy})
             n = len(block.rows)
             good = np.ones(n, dtype=bool)
             good[list(refused)] = False
-            out.append(_Rows(name, [int(r) for r in block.rows], good, columns, refused, _echo(source, block) if source.text else None))
+            out.append(_Rows(name, [int(r) for r in block.rows], good, columns, refused, _echo(source, block) if source.text else None, places))
         return out
 
     def _check_ranges(self, blocks: list[_Rows]) -> None:
