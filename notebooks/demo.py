@@ -114,6 +114,8 @@ def main(names: list[str]) -> int:
     for path in HERE.iterdir():
         if path.suffix in (".npz", ".csv", ".ipynb"):
             shutil.copy(path, OUT)
+        elif path.is_dir() and path.name == "textures":
+            shutil.copytree(path, OUT / path.name)
     server = Server()
     say(f"a server for everybody at {server.address}, with two CPU slots")
     try:
