@@ -14,9 +14,29 @@ import (
 	"github.com/easeml/easeml/server/store"
 )
 
-// maxLost is how often an attempt may end through no fault of its own before
-// its trial is given up: one that takes its host down must not do so for ever.
-const maxLost = 3
+// A trial whose attempts end through no fault of theirs is queued again, but
+// not for ever: one that takes its trainer down with it is given up after
+// maxLost of them, one that was running whenever the server ended after
+// maxServers.
+const (
+	maxLost    = 3
+	maxServers = 20
+)
+
+// lost counts the attempts that were lost: with their server (which has no
+// kind), and without.
+func lost(attempts []store.Attempt) (withServer, alone int) {
+	for _, a := range attempts {
+		switch {
+		case a.Outcome != "lost":
+		case a.Kind == "":
+			withServer++
+		default:
+			alone++
+		}
+	}
+	return withServer, alone
+}
 
 // verdict is what an ended attempt means for its trial.
 type verdict struct {
@@ -27,8 +47,9 @@ type verdict struct {
 }
 
 // judge reads the folder of an ended attempt. It only reads: the same folder
-// gives the same verdict, whoever asks and how often.
-func (st *state) judge(tr store.Trial, attempt store.Attempt, events []trial.Event, n engine.Notice, leaving string, rate float64) verdict {
+// gives the same verdict, whoever asks and how often. again says whether a lost
+// attempt's trial is queued again.
+func (st *state) judge(tr store.Trial, attempt store.Attempt, events []trial.Event, n engine.Notice, leaving string, rate float64, again bool) verdict {
 	now := st.now()
 	attempt.Ended = &now
 	attempt.PeakBytes = n.PeakBytes
@@ -81,7 +102,7 @@ func (st *state) judge(tr store.Trial, attempt store.Attempt, events []trial.Eve
 		}
 	case attempt.Outcome == trial.Paused:
 		v.requeued, tr.State = true, "paused"
-	case attempt.Outcome == trial.Stopped && leaving == leaveAway || attempt.Outcome == "lost" && attempt.Number < maxLost:
+	case attempt.Outcome == trial.Stopped && leaving == leaveAway || attempt.Outcome == "lost" && again:
 		v.requeued, tr.State = true, "queued"
 	case attempt.Outcome == trial.Stopped:
 		tr.State, tr.Message, tr.Ended = "stopped", attempt.Message, &now
@@ -158,7 +179,7 @@ func (st *state) finish(r *run, n engine.Notice) {
 	if rate == 0 {
 		rate = 1
 	}
-	v := st.judge(r.trial, r.attempt, r.events, n, r.leaving, rate)
+	v := st.judge(r.trial, r.attempt, r.events, n, r.leaving, rate, r.lost+1 < maxLost)
 	if err := st.commitEnd(v); err != nil {
 		// The row still says that it runs: the next Open judges the folder again.
 		st.cfg.Log.Error("the end of an attempt could not be written", "trial", r.trial.ID, "error", err)

@@ -24,6 +24,7 @@ type run struct {
 	candidate trial.Candidate
 	lease     gpu.Lease
 	expected  float64 // seconds
+	lost      int     // earlier attempts of this trial that were lost while their server lived
 	begun     time.Time
 
 	offset  int64 // of events.jsonl
@@ -100,6 +101,7 @@ func (st *state) start(d gpu.Device, decision allocator.Decision) error {
 		if err != nil {
 			return err
 		}
+		_, r.lost = lost(before)
 		n := len(before) + 1
 		if n > 1 && before[n-2].Outcome == trial.Paused {
 			path := filepath.Join(before[n-2].Folder, trial.CheckpointDir)

@@ -14,7 +14,7 @@ import (
 // search is made known to the allocator.
 func (st *state) recover(ctx context.Context) error {
 	var left []store.Attempt
-	trials := map[string]store.Trial{}
+	trials, again := map[string]store.Trial{}, map[string]bool{}
 	if err := st.cfg.Store.Read(ctx, func(r *store.Reader) (err error) {
 		if left, err = r.RunningAttempts(); err != nil {
 			return err
@@ -23,6 +23,12 @@ func (st *state) recover(ctx context.Context) error {
 			if trials[a.TrialID], err = r.TrialByID(a.TrialID); err != nil {
 				return err
 			}
+			attempts, err := r.Attempts(a.TrialID)
+			if err != nil {
+				return err
+			}
+			withServer, _ := lost(attempts)
+			again[a.TrialID] = withServer+1 < maxServers
 		}
 		return nil
 	}); err != nil {
@@ -36,7 +42,10 @@ func (st *state) recover(ctx context.Context) error {
 		rate := st.rate(a.DeviceClass)
 		v := st.judge(trials[a.TrialID], a, events, engine.Notice{
 			Folder: a.Folder, Kind: engine.Ended, Code: -1, Cause: trial.CauseLost, Message: "It ended with its server.",
-		}, "", rate)
+		}, "", rate, again[a.TrialID])
+		if v.attempt.Outcome == "lost" {
+			v.attempt.Kind = ""
+		}
 		if v.result == nil {
 			// Nobody knows when it ended: what it told last is what it is charged for.
 			before := v.attempt.Seconds
