@@ -382,10 +382,11 @@ func TestRestart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for round := range 4 {
 		for range 1 + rng.IntN(4) {
-			select {
-			case <-l.store.Changed():
-			case <-time.After(20 * time.Second):
+			changed := l.store.Changed()
+			if settled(l.task(task.ID)) {
+				break // nothing will change any more, but a restart must not either
 			}
+			<-changed
 		}
 		l.crash()
 		l = openLab(t, root)
