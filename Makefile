@@ -9,13 +9,14 @@ PY := $(VENV)/bin/python
 export CGO_ENABLED := 0
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: bench-allocator prior help setup build env kernelspec data demo test test-go test-python test-browser lab lock clean
+.PHONY: bench-allocator prior help setup build env kernelspec data demo test test-go test-python test-browser test-models lab lock clean
 
 help:
 	@echo "make setup   build bin/easeml, make the Python environment, install the kernel into it"
 	@echo "make demo    set up, then play a scene with real trainings, about two minutes"
 	@echo "make lab     set up, then open JupyterLab with the kernel ready"
 	@echo "make test    set up, then the quick tests"
+	@echo "make test-models   set up, then what is large: ten thousand pictures, about three minutes"
 	@echo "make test-browser  set up, then JupyterLab in a Chromium, about four minutes"
 
 setup: build env kernelspec data
@@ -74,6 +75,11 @@ test-python:
 	@$(PY) -m pytest -q python/tests --ignore=python/tests/browser
 
 # A real JupyterLab in a real Chromium, some minutes; its pictures are left in build/browser.
+# What is large or long: ten thousand pictures, their memory, a line that is cut.
+test-models: setup
+	@echo "Large data: ten thousand pictures"
+	@EASEML_TEST_MODELS=1 $(PY) -m pytest -q -s python/tests/test_folder_upload.py python/tests/test_pictures.py -k "ten_thousand"
+
 test-browser: setup
 	@echo "JupyterLab in a browser: completion, the live chart, interrupt, reload, restart, re-open, both themes"
 	@$(PY) -m pytest -x -q python/tests/browser

@@ -9,6 +9,7 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 from skimage import color, data
 from skimage.transform import downscale_local_mean
 from sklearn.datasets import load_diabetes, load_digits
@@ -17,11 +18,15 @@ from sklearn.model_selection import train_test_split
 HERE = pathlib.Path(__file__).parent
 
 
-def put(name: str, content: bytes) -> None:
+def put(name: str, content: bytes) -> bool:
     path = HERE / name
-    if not path.exists() or path.read_bytes() != content:
-        path.write_bytes(content)
+    if path.exists() and path.read_bytes() == content:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    if path.parent == HERE:
         print("made", path.name)
+    return True
 
 
 def npz(**arrays: np.ndarray) -> bytes:
@@ -55,22 +60,27 @@ def penguins() -> None:
 def textures() -> None:
     """25 crops of each of eight pictures that scikit-image ships, from a grid: none overlaps another.
 
-    A crop is 32 × 32 pixels at half its resolution: 16 × 16.
+    The crops are 32 × 32 pixels, a PNG each in textures/KIND/; in textures.npz at half that, 16 × 16.
     """
     pictures = {
         "brick": data.brick(), "grass": data.grass(), "gravel": data.gravel(), "moon": data.moon(), "coins": data.coins(),
         "page": data.page(), "tissue": color.rgb2gray(data.immunohistochemistry()), "stars": color.rgb2gray(data.hubble_deep_field()),
     }
-    images, labels = [], []
+    images, labels, made = [], [], 0
     for label, picture in pictures.items():
         grey = picture if picture.dtype == np.uint8 else (picture * 255).round().astype(np.uint8)
         for row in range(5):
             for column in range(5):
                 top, left = row * (grey.shape[0] // 5), column * (grey.shape[1] // 5)
                 crop = grey[top:top + 32, left:left + 32]
+                png = io.BytesIO()
+                Image.fromarray(crop).save(png, "PNG", optimize=True)
+                made += put(f"textures/{label}/{5 * row + column + 1:02d}.png", png.getvalue())
                 images.append(downscale_local_mean(crop, (2, 2)).round().astype(np.uint8))
                 labels.append(label)
     put("textures.npz", npz(image=np.stack(images)[..., None], texture=np.array(labels)))
+    if made:
+        print("made textures/ with", len(labels), "pictures")
 
 
 def diabetes() -> None:
