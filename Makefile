@@ -74,12 +74,12 @@ test-python:
 	@echo "Python: the trainer, the kernel with Jupyter's own suite, the notebooks"
 	@$(PY) -m pytest -q python/tests --ignore=python/tests/browser
 
-# A real JupyterLab in a real Chromium, some minutes; its pictures are left in build/browser.
 # What is large or long: ten thousand pictures, their memory, a line that is cut.
 test-models: setup
 	@echo "Large data: ten thousand pictures"
 	@EASEML_TEST_MODELS=1 $(PY) -m pytest -q -s python/tests/test_folder_upload.py python/tests/test_pictures.py -k "ten_thousand"
 
+# A real JupyterLab in a real Chromium, some minutes; its pictures are left in build/browser.
 test-browser: setup
 	@echo "JupyterLab in a browser: completion, the live chart, interrupt, reload, restart, re-open, both themes"
 	@$(PY) -m pytest -x -q python/tests/browser
