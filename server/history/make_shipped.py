@@ -15,7 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from skimage import color
+from skimage import data as photographs
 from sklearn import datasets
 
 HERE = Path(__file__).parent
@@ -61,6 +64,30 @@ def pictures(folder: Path):
     """Name, program and file of each set of pictures: digits, and parts of them."""
     for name, rows in (("digits", slice(None)), ("digits, a quarter", slice(0, 450)), ("digits, the rest", slice(900, None))):
         yield name, DIGITS, digits(folder, rows, name=f"{name.replace(', ', '-').replace(' ', '-')}.npz")
+    # Where what counts is the surface: crops of photographs, none of which the example notebooks use.
+    for name, side, channels, kinds in (
+            ("crops in grey", 16, 1, ("camera", "chelsea", "coffee", "rocket", "astronaut", "clock", "text", "cell")),
+            ("crops in grey, larger", 24, 1, ("camera", "coffee", "astronaut", "clock", "cell")),
+            ("crops in colours", 16, 3, ("chelsea", "coffee", "rocket", "astronaut"))):
+        images, labels = crops(side, channels, kinds)
+        path = folder / f"{name.replace(', ', '-').replace(' ', '-')}.npz"
+        np.savez(path, image=images, photo=labels)
+        yield name, program([{"name": "image", "tensor": [side, side, channels]}], [{"name": "photo", "class_count": len(kinds)}]), path
+
+
+def crops(side: int, channels: int, kinds: tuple[str, ...]):
+    """40 crops of each photograph from a grid, with their names."""
+    images, labels = [], []
+    for kind in kinds:
+        photo = getattr(photographs, kind)()
+        if channels == 1 and photo.ndim == 3:
+            photo = (color.rgb2gray(photo[..., :3]) * 255).round().astype(np.uint8)
+        photo = photo.reshape(*photo.shape[:2], -1)[..., :channels]
+        for i in range(40):
+            top, left = (i // 8) * ((photo.shape[0] - side) // 4), (i % 8) * ((photo.shape[1] - side) // 7)
+            images.append(photo[top:top + side, left:left + side])
+            labels.append(kind)
+    return np.stack(images), np.array(labels)
 
 
 def main() -> None:
@@ -68,11 +95,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60, help="a trial's limit")
     parser.add_argument("--budget", type=float, default=1e9, help="seconds for everything; data sets not reached are left out")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="these data sets; what the file says of others stays")
+    parser.add_argument("--add", action="store_true", help="what the file says stays; only data sets and candidates that it lacks are tried")
     parser.add_argument("--out", type=Path, default=HERE / "shipped.json")
     args = parser.parse_args()
     end = time.monotonic() + args.budget
-    rows = []
-    if args.only:
+    rows, known = [], {}
+    if args.add:
+        known = {r["name"]: r["candidates"] for r in json.loads(args.out.read_text())["rows"]}
+        rows = [r for r in json.loads(args.out.read_text())["rows"] if args.only and r["name"] not in args.only]
+    elif args.only:
         rows = [r for r in json.loads(args.out.read_text())["rows"] if r["name"] not in args.only]
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
@@ -89,11 +120,11 @@ def main() -> None:
             if not fed.ok:
                 raise SystemExit(f"{name}: {fed.last}")
             data = version(root / f"data{i}", fed)
-            cells = {}
+            cells = dict(known.get(name, {}))
             for id, candidate in choose(fed, prog).items():
                 if time.monotonic() > end:
                     break
-                if "torch" in candidate["requires"]:
+                if "torch" in candidate["requires"] or id in cells:
                     continue
                 folder = trial(root / f"trial{i}" / id, fed, data, prog, candidate, limits={"seconds": args.seconds})
                 started = time.monotonic()
@@ -108,7 +139,9 @@ def main() -> None:
             rows.append({"name": name, "template": template_of(parse_program(prog)), "target": fed.profile["target"]["kind"],
                          "examples": fed.profile["rows"], "features": fed.profile.get("features", 0), "candidates": cells})
         warm.close()
-    args.out.write_text(json.dumps({"format": 1, "rows": rows}, indent=1) + "\n")
+    partial = args.out.with_suffix(".partial")
+    partial.write_text(json.dumps({"format": 1, "rows": rows}, indent=1) + "\n")
+    partial.replace(args.out)
 
 
 if __name__ == "__main__":
