@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 export CGO_ENABLED := 0
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: bench-allocator prior help setup build env kernelspec data demo test test-go test-python test-browser test-models lab lock clean
+.PHONY: bench-walk bench-allocator prior help setup build env kernelspec data demo test test-go test-python test-browser test-models lab lock clean
 
 help:
 	@echo "make setup   build bin/easeml, make the Python environment, install the kernel into it"
@@ -83,6 +83,10 @@ test-models: setup
 test-browser: setup
 	@echo "JupyterLab in a browser: completion, the live chart, interrupt, reload, restart, re-open, both themes"
 	@$(PY) -m pytest -x -q python/tests/browser
+
+# From feed to the first real model, warm and cold, beside a plain scikit-learn script in the same run.
+bench-walk: setup
+	@$(PY) python/bench_walk.py
 
 # The allocator's replays and speed, written into docs/allocator-report.md (ten minutes and more; DRAWS=20 for a quick look).
 DRAWS ?= 200
