@@ -168,9 +168,10 @@ def test_at_most_two_redraws_a_second(story):
         by_display.setdefault(display, []).append(at)
     assert len(story.redraws) > 12
     for display, times in by_display.items():
-        # A cell's end draws at once what is pending, so that what was recorded by then is whole: one more.
-        for early, late in zip(times, times[3:]):
-            assert (late - early).total_seconds() >= 0.99, (display, early, late)
+        # A cell's end draws at once what is pending, so that what was recorded by then is whole. Several short cells may end
+        # within a second: of eight intervals half may be shorter for that, the others are half a second each.
+        for early, late in zip(times, times[8:]):
+            assert (late - early).total_seconds() >= 1.95, (display, early, late)
 
 
 def test_nothing_is_drawn_where_nothing_changes(story):
