@@ -230,9 +230,7 @@ func TestKillRestartAndStrangers(t *testing.T) {
 			}
 		}
 	}
-	if view, err = settledView(t, ada); err != nil {
-		t.Fatal(err)
-	}
+	view = follow(t, ada, "ada", "settled", func(v api.View) bool { return v.State == api.TaskSettled })
 	families := map[string]bool{}
 	tried := map[string]int{}
 	for _, r := range view.Rows {
@@ -284,10 +282,6 @@ func TestKillRestartAndStrangers(t *testing.T) {
 	if list, err := eve.Tasks(t.Context(), "all"); err == nil && len(list) > 0 {
 		t.Errorf("a stranger lists %+v", list)
 	}
-}
-
-func settledView(t *testing.T, c *api.Client) (api.View, error) {
-	return follow(t, c, "ada", "settled", func(v api.View) bool { return v.State == api.TaskSettled }), nil
 }
 
 // checkInfer holds the answers against the truth: on the test part they give

@@ -184,7 +184,7 @@ func (s *Service) Pool(ctx context.Context) (devices []PoolDevice, waiting int, 
 			devices = append(devices, row)
 		}
 		for _, t := range st.tenants {
-			if st.queue(t) != nil {
+			if st.waits(t) {
 				waiting++
 			}
 		}

@@ -78,8 +78,9 @@ func (st *state) commitSettled(t *tenant, reason string, outlook allocator.Outlo
 // publishQueue tells each searching task with nothing at work what it waits for.
 func (st *state) publishQueue() {
 	for _, t := range st.tenants {
+		q := st.queue(t)
 		for id := range t.tasks {
-			if q := st.queue(t); q != nil {
+			if q != nil {
 				st.hub.put(Transient{Topic: "task:" + id, Type: "queue", Key: id, Time: st.now()}, q)
 			} else {
 				st.hub.forget("task:"+id, "queue", id)
@@ -96,9 +97,22 @@ type Queue struct {
 	EtaHigh    float64 `json:"eta_high"`
 }
 
-// queue is nil for a search that runs, is settled or is paused.
-func (st *state) queue(t *tenant) *Queue {
+// waits reports whether a search could run and nothing of it does.
+func (st *state) waits(t *tenant) bool {
 	if t.row.State != "open" || t.paused || len(t.tasks) == 0 {
+		return false
+	}
+	for _, r := range st.runs {
+		if r.trial.SearchID == t.row.ID {
+			return false
+		}
+	}
+	return true
+}
+
+// queue is nil for a search that doesn't wait.
+func (st *state) queue(t *tenant) *Queue {
+	if !st.waits(t) {
 		return nil
 	}
 	working := map[string]bool{}
@@ -106,9 +120,6 @@ func (st *state) queue(t *tenant) *Queue {
 	for _, r := range st.runs {
 		working[r.trial.SearchID] = true
 		left = append(left, max(0, r.expected-st.now().Sub(r.begun).Seconds()))
-	}
-	if working[t.row.ID] {
-		return nil
 	}
 	q := &Queue{WaitingFor: "a device", Position: st.place(t.row.ID, working)}
 	if !st.ready {
