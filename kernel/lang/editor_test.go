@@ -96,7 +96,8 @@ func TestComplete(t *testing.T) {
 		{"share digits with class |", "", "ml101"},
 		{"share digits with bob as |", "", "reader editor template"},
 		{"refine iris 17 as |", "", `setosa|"a b"`},
-		{"refine iris |", "", "suspects on off"},
+		{"refine iris |", "", "suspects show on off"},
+		{"refine iris show |", "", "suspects all"},
 		{"pool |", "", "drain reclaim return token"},
 		{"pool drain g|", "g", "gpu0 gpu1"},
 		{"client digits |", "", "python go"},
@@ -149,7 +150,7 @@ func TestCompleteContext(t *testing.T) {
 
 func TestAt(t *testing.T) {
 	cell := "schema digits {input: {[image :: Tensor[8, 8, 1]], [next]}, output: {[digit :: Class['a', 'b']], []}} with metric = accuracy\n" +
-		"feed digits \"😀.npz\" with group = patient, ignore = x; why digits resnet18 # best\nassert digits.test >= 0.9\nshema x\nbest digits "
+		"feed digits \"😀.npz\" with group = patient, ignore = x; why digits resnet18 # best\nassert digits.test >= 0.9\nshema x\nrefine digits show 17; best digits "
 	for _, c := range []struct {
 		at   string // the cursor is before it
 		kind ItemKind
@@ -169,6 +170,8 @@ func TestAt(t *testing.T) {
 		{"group", KindOption, "group", "rows of one value never straddle the split"},
 		{"patient", KindColumn, "patient", "group = column"},
 		{"resnet18", KindCandidate, "resnet18", ""},
+		{"show 17", KindWord, "show", "what is in the examples"},
+		{"17", KindExample, "17", ""},
 		{"digits.test", KindAttribute, "digits.test", "test: quality of the best model on the test part"},
 		{"0.9", KindNumber, "0.9", ""},
 		{":: Tensor", KindWord, "schema", "Declare a task"}, // between tokens: the statement
@@ -214,6 +217,9 @@ func TestIsComplete(t *testing.T) {
 		{"schema", StatusComplete, ""},
 		{"wait digits until quality >=", StatusComplete, ""},
 		{"feed \"a.csv", StatusInvalid, ""},
+		{"refine digits show", StatusComplete, ""},
+		{"refine digits show 1,", StatusIncomplete, ""},
+		{"refine digits show on", StatusInvalid, ""},
 		{"shema", StatusInvalid, ""},
 		{"watch digits digits", StatusInvalid, ""},
 		{"%%python", StatusIncomplete, ""},

@@ -151,6 +151,7 @@ func (f *formatter) statement(s Statement) {
 func (f *formatter) refine(s *Refine) {
 	f.task(s.Task)
 	f.addIf(s.Action == RefineOn || s.Action == RefineOff, string(s.Action))
+	f.addIf(s.Content, "show")
 	f.addIf(s.Suspects, "suspects")
 	f.addIf(s.All, "all")
 	f.addIf(s.Yes, "yes")

@@ -63,7 +63,7 @@ type RefineAction string
 
 // The actions of Refine.
 const (
-	RefineShow  RefineAction = ""   // list the chosen examples
+	RefineShow  RefineAction = ""   // list the chosen examples, with Content also what is in them
 	RefineOn    RefineAction = "on" // switch them on
 	RefineOff   RefineAction = "off"
 	RefineLabel RefineAction = "as" // correct their label to Label
@@ -78,6 +78,7 @@ type Refine struct {
 	IDs      []Range
 	Suspects bool
 	All      bool
+	Content  bool   // "show": with what is in the examples, their pictures or values
 	Yes      bool   // answers the question that "off all" asks
 	Label    string // for RefineLabel
 	Quoted   bool   // the label was written as a string

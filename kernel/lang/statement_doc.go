@@ -82,11 +82,13 @@ var statements = []StatementDoc{
 		Word: "refine",
 		Forms: []string{
 			"refine [TASK] [EXAMPLES | suspects]",
+			"refine [TASK] show EXAMPLES | suspects | all",
 			"refine [TASK] on | off EXAMPLES | suspects | all",
 			"refine [TASK] off all yes",
 			"refine [TASK] EXAMPLES as LABEL",
 		},
 		Meaning: "Look at examples, switch them on or off, or correct their label. Suspects are those whose label looks wrong. " +
+			"show shows what is in them, which is then saved with the notebook; no other output does. " +
 			"Switching all of them off asks first, unless you say yes. Served now: looking at examples, and on and off by their numbers; " +
 			"correcting labels and suspects come later.",
 		Example: "refine digits\nrefine digits off 17, 90..95\nrefine digits on 17",
@@ -227,6 +229,7 @@ var words = map[string]string{
 	"on":       "Switch examples on. After a token: on which device.",
 	"off":      "Switch examples off: they stay, but no model learns from them. Of a budget or token: take it away.",
 	"all":      "All tasks, or all examples.",
+	"show":     "With what is in the examples: small pictures, or their values. They are saved with the notebook.",
 	"suspects": "Examples whose label looks wrong to models that had not seen them.",
 	"trial":    "trial NUMBER: one trial of the task, by the number that watch and models show.",
 	"until":    "until CONDITION or …: what to wait for: quality >= 0.97, 10m, final.",

@@ -184,11 +184,21 @@ func (d draw) ranges() []Range {
 
 func (d draw) refine() *Refine {
 	s := &Refine{Task: maybe(d, d.task)}
-	switch d.below(5) {
+	switch d.below(6) {
 	case 0:
 		s.IDs = d.ranges()
 	case 1:
 		s.Suspects = true
+	case 4:
+		s.Content = true
+		switch d.below(3) {
+		case 0:
+			s.IDs = d.ranges()
+		case 1:
+			s.All = true
+		default:
+			s.Suspects = true
+		}
 	case 2:
 		s.Action, s.IDs, s.Label, s.Quoted = RefineLabel, d.ranges(), d.text(), true
 	case 3:

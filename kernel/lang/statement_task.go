@@ -152,6 +152,18 @@ func (p *parser) refine() Statement {
 	switch {
 	case p.accept("suspects"):
 		s.Suspects = true
+	case p.accept("show"):
+		s.Content = true
+		switch {
+		case p.accept("suspects"):
+			s.Suspects = true
+		case p.accept("all"):
+			s.All = true
+		case p.isRange():
+			s.IDs = p.ranges()
+		default:
+			p.unexpected()
+		}
 	case p.is("on") || p.is("off"):
 		s.Action = RefineAction(p.take(KindWord).text)
 		switch {

@@ -17,7 +17,7 @@ import (
 // reserved are the words that may stand where a task may be left out; with the
 // statement words they can't be the names of tasks.
 var reserved = []string{"from", "output", "using", "into", "with", "as", "on", "off", "all",
-	"trial", "suspects", "until", "for", "python", "go"}
+	"trial", "show", "suspects", "until", "for", "python", "go"}
 
 // later are words that are kept for statements to come.
 var later = []string{"report", "notify", "pin", "join", "reserve"}
