@@ -17,7 +17,7 @@ help:
 	@echo "make lab     set up, then open JupyterLab with the kernel ready"
 	@echo "make test    set up, then the quick tests"
 	@echo "make test-models   set up, then what is large: ten thousand pictures, about three minutes"
-	@echo "make test-browser  set up, then JupyterLab in a Chromium, about four minutes"
+	@echo "make test-browser  set up, then JupyterLab in a Chromium, about six minutes"
 
 setup: build env kernelspec data
 
@@ -81,7 +81,7 @@ test-models: setup
 
 # A real JupyterLab in a real Chromium, some minutes; its pictures are left in build/browser.
 test-browser: setup
-	@echo "JupyterLab in a browser: completion, the live chart, interrupt, reload, restart, re-open, both themes"
+	@echo "JupyterLab in a browser: completion, the live chart, interrupt, reload, restart, re-open, both themes, two people, a lost server"
 	@$(PY) -m pytest -x -q python/tests/browser
 
 # From feed to the first real model, warm and cold, beside a plain scikit-learn script in the same run.

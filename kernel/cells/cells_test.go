@@ -392,6 +392,15 @@ func TestWatchSurvivesALostServer(t *testing.T) {
 	await(t, "it caught up", func() bool {
 		return strings.Contains(r.text(), "6 of 22 candidates tried") && !strings.Contains(r.text(), "hasn't answered")
 	})
+	contains(t, r.text(), "Back at", "Meanwhile: 3 trials finished.")
+	w.change("digits", func(v *api.View) { v.Tried = 7 })
+	await(t, "it goes on", func() bool { return strings.Contains(r.text(), "7 of 22 candidates tried") })
+	contains(t, r.text(), "Meanwhile: 3 trials finished.") // who looks later sees it too
+	w.change("digits", func(v *api.View) { v.State, v.Reason = api.TaskSettled, api.SettledLikelyFinal })
+	await(t, "it settles", func() bool { return strings.Contains(r.text(), "likely final") })
+	if strings.Contains(r.text(), "Back at") {
+		t.Errorf("the final state still tells of the loss:\n%s", r.text())
+	}
 }
 
 func TestServerIsLookedForAgain(t *testing.T) {

@@ -76,6 +76,7 @@ type watch struct {
 	table   string
 	picture bool // the chart drawn last has its picture
 	gone    bool
+	back    string // when the server came back and what had happened, as long as that is shown
 
 	news     sync.Mutex
 	pending  bool
@@ -254,18 +255,18 @@ func (w *watch) refresh(ctx context.Context, picture bool) (again bool) {
 	switch {
 	case err == nil:
 		w.cells.names.saw(view)
-		back := w.before
-		if !cameBack.IsZero() && back != nil {
-			w.before = nil
-			w.draw(view, picture, []show.Output{show.Back(cameBack, *back, view)})
-			return false
+		switch before := w.before; {
+		case !cameBack.IsZero() && before != nil:
+			w.before, w.back = nil, show.BackWords(cameBack, *before, view)
+		case view.State == api.TaskSettled && w.view.State == api.TaskSearching:
+			w.back = "" // it stays until there is something final to say
 		}
-		w.draw(view, picture, nil)
+		w.draw(view, picture, show.WatchBack(w.task.shown, view, w.back))
 		return false
 	case api.IsStatus(err, http.StatusNotFound):
 		w.gone = true
 		w.view.State = api.TaskDropped
-		w.draw(w.view, false, nil)
+		w.draw(w.view, false, show.WatchTable(w.task.shown, w.view))
 		return false
 	case errors.Is(err, context.Canceled):
 		return false
@@ -275,7 +276,7 @@ func (w *watch) refresh(ctx context.Context, picture bool) (again bool) {
 			before := w.view
 			w.before = &before
 		}
-		w.draw(w.view, false, []show.Output{show.Lost(lostAt)})
+		w.draw(w.view, false, show.WatchLost(w.task.shown, w.view, lostAt))
 		return false // the stream goes on trying, and rings when it is back
 	}
 	w.news.Lock()
@@ -289,7 +290,7 @@ func (w *watch) refresh(ctx context.Context, picture bool) (again bool) {
 
 // begin shows both displays for the first time in a cell; drawing is held.
 func (w *watch) begin(out jupyter.Sink, view api.View) {
-	w.view = view
+	w.view, w.back = view, ""
 	chart := show.WatchChart(w.task.shown, view, true)
 	table := show.WatchTable(w.task.shown, view)
 	w.chart, w.table, w.picture = chart.Text, table.Text, true
@@ -299,7 +300,7 @@ func (w *watch) begin(out jupyter.Sink, view api.View) {
 
 // draw updates what has changed; drawing is held. A settled task's chart has its
 // picture, for notebooks that are read where no chart is drawn.
-func (w *watch) draw(view api.View, picture bool, notes []show.Output) {
+func (w *watch) draw(view api.View, picture bool, table show.Output) {
 	w.view = view
 	out := w.cells.newest()
 	if out == nil {
@@ -314,7 +315,6 @@ func (w *watch) draw(view api.View, picture bool, notes []show.Output) {
 		w.chart, w.picture = chart.Text, picture
 		out.Update(bundle(chart), w.ids[0])
 	}
-	table := show.Join(append([]show.Output{show.WatchTable(w.task.shown, view)}, notes...)...)
 	if table.Text != w.table {
 		w.table = table.Text
 		out.Update(bundle(table), w.ids[1])

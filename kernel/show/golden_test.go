@@ -179,6 +179,8 @@ func goldens() map[string]Output {
 		"server":          Server("http://127.0.0.1:8800", "the first statement started it", api.Server{Version: "1.0", Private: true, Policy: "default"}, api.Me{User: "alice", Role: "admin"}),
 		"lost":            Lost(noon.Add(10 * time.Minute)),
 		"back":            Back(noon.Add(13*time.Minute), running, after),
+		"watch-lost":      WatchLost("digits", running, noon.Add(10*time.Minute)),
+		"watch-back":      WatchBack("digits", after, BackWords(noon.Add(13*time.Minute), running, after)),
 	}
 }
 

@@ -32,12 +32,18 @@ func Server(url, why string, s api.Server, me api.Me) Output {
 
 // Lost says that the server can't be reached.
 func Lost(at time.Time) Output {
-	return Plain(fmt.Sprintf("The server hasn't answered since %s. Your search goes on there, nothing is lost. Trying again …", clockSeconds(at)))
+	return Plain(lostWords(at))
+}
+
+func lostWords(at time.Time) string {
+	return fmt.Sprintf("The server hasn't answered since %s. Your search goes on there, nothing is lost. Trying again …", clockSeconds(at))
 }
 
 // Back says that the server answers again, and what happened meanwhile.
-func Back(at time.Time, before, after api.View) Output {
-	p := page{}
+func Back(at time.Time, before, after api.View) Output { return Plain(BackWords(at, before, after)) }
+
+// BackWords is what Back says.
+func BackWords(at time.Time, before, after api.View) string {
 	s := fmt.Sprintf("Back at %s.", clockSeconds(at))
 	if n := after.Tried - before.Tried; n > 0 {
 		s += fmt.Sprintf(" Meanwhile: %s finished", several(n, "trial"))
@@ -47,6 +53,5 @@ func Back(at time.Time, before, after api.View) Output {
 		}
 		s += "."
 	}
-	p.say("%s", s)
-	return p.output()
+	return s
 }

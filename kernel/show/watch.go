@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/easeml/easeml/api"
 )
@@ -15,10 +16,30 @@ const shownWarnings = 2
 
 // WatchTable is the table under the chart: the verdict, the leaderboard's top,
 // what runs now and what going on could bring.
-func WatchTable(name string, v api.View) Output {
+func WatchTable(name string, v api.View) Output { return watchTable(name, v, "") }
+
+// WatchBack is the same after the server was away, with BackWords in it.
+func WatchBack(name string, v api.View, words string) Output { return watchTable(name, v, words) }
+
+// WatchLost is the same while the server is away: what runs there now isn't
+// known, and nothing can be asked of it.
+func WatchLost(name string, v api.View, at time.Time) Output {
+	p := page{}
+	p.say("%s", watchVerdict(name, v))
+	if v.State != api.TaskDeclared && v.State != api.TaskDropped {
+		board(&p, name, v)
+	}
+	p.tell("now", "%s", lostWords(at))
+	return p.output()
+}
+
+func watchTable(name string, v api.View, note string) Output {
 	p := page{}
 	p.say("%s", watchVerdict(name, v))
 	if v.State == api.TaskDeclared || v.State == api.TaskDropped {
+		if note != "" {
+			p.say("%s", note)
+		}
 		if v.Feed != nil {
 			p.tell("now", "%s", feedNow(*v.Feed))
 		} else if v.State == api.TaskDeclared {
@@ -33,6 +54,9 @@ func WatchTable(name string, v api.View) Output {
 			break
 		}
 		p.say("%s", warningWords(w))
+	}
+	if note != "" {
+		p.say("%s", note)
 	}
 	if v.State == api.TaskSettled {
 		settledLines(&p, name, v)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -35,11 +37,43 @@ def chromium() -> str:
     )
 
 
-class Lab:
-    """A running JupyterLab. What it and the kernels keep lies under home; work is the folder that it shows."""
+class Server:
+    """An easeml server for several people, which can be killed and comes back at the same address."""
 
     def __init__(self, home: pathlib.Path):
-        self.home, self.work = home, home / "work"
+        self.state, self.log, self.address = home / "state", home / "server.log", "127.0.0.1:0"
+        self.process: subprocess.Popen | None = None
+        home.mkdir(parents=True, exist_ok=True)
+        self.start()
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [BINARY, "server", "--state", self.state, "--listen", self.address, "--devices", "cpu:2", "--python", sys.executable],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
+        for line in self.process.stdout:
+            if found := re.search(r"http://(\S+)", line):
+                self.address = found[1]
+                return
+        raise RuntimeError("the server did not start:\n" + self.log.read_text())
+
+    def token(self, user: str) -> str:
+        return subprocess.run([BINARY, "token", user, "--state", self.state], check=True, capture_output=True, text=True).stdout.strip()
+
+    def end(self, how: signal.Signals) -> None:
+        self.process.send_signal(how)
+        self.process.wait(60)
+        self.process.stdout.close()
+
+
+class Lab:
+    """A running JupyterLab. What it and the kernels keep lies under home; work is the folder that it shows.
+
+    Its kernels talk to the given server as user; without one, to a private server of their own.
+    """
+
+    def __init__(self, home: pathlib.Path, server: Server | None = None, user: str = ""):
+        self.home, self.work, self.server = home, home / "work", server
         self.log = home / "jupyter.log"
         for folder in (self.work, home / "config" / "labconfig", home / "temporary"):
             folder.mkdir(parents=True)
@@ -54,9 +88,11 @@ class Lab:
             "JUPYTER_PREFER_ENV_PATH": "0",
             "EASEML_STATE": str(home / "state"), "EASEML_SITE": str(home / "site.json"), "EASEML_PYTHON": sys.executable,
         }
+        if server:
+            self.environment |= {"EASEML_SERVER": f"http://{server.address}", "EASEML_TOKEN": server.token(user)}
         self.easeml("install", "--user")
         subprocess.run([sys.executable, ROOT / "notebooks" / "make_data.py"], check=True, stdout=subprocess.DEVNULL)
-        for path in (ROOT / "notebooks").glob("digits*.npz"):
+        for path in (*(ROOT / "notebooks").glob("digits*.npz"), ROOT / "notebooks" / "penguins.csv"):
             shutil.copy(path, self.work)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -116,26 +152,32 @@ class Lab:
                 self.process.kill()
                 self.process.wait()
         self.reader.join(30)
-        self.easeml("server", "stop")
+        if not self.server:
+            self.easeml("server", "stop")
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory):
+def programs():
+    """What the tests drive is there."""
     chromium()
     if not BINARY.exists():
         pytest.skip(f"there is no {BINARY}: run make build first")
+
+
+@pytest.fixture(scope="module")
+def lab(programs, tmp_path_factory):
     lab = Lab(tmp_path_factory.mktemp("lab"))
     yield lab
     lab.close()
 
 
 @pytest.fixture(scope="session")
-def browser(lab):
+def browser(programs, tmp_path_factory):
     """A Chromium with a fresh profile."""
     playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need Python's playwright: make env")
     with playwright.sync_playwright() as driver:
         context = driver.chromium.launch_persistent_context(
-            str(lab.home / "profile"), executable_path=chromium(), headless=True, args=FLAGS,
+            str(tmp_path_factory.mktemp("profile")), executable_path=chromium(), headless=True, args=FLAGS,
             viewport={"width": 1220, "height": 1500})
         context.set_default_timeout(60_000)
         yield context
