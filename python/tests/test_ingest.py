@@ -163,7 +163,7 @@ FAILURES = {
     "empty": (SHOP, "t.csv", b"", "t.csv is empty", ""),
     "not JSON": (SHOP, "t.json", b'[{"size": 1,]', "t.json, line 1, column 13", ""),
     "binary": (SHOP, "t.csv", b"a,b\n" + bytes(200), "not a text table", ""),
-    "unknown kind": (SHOP, "t.docx", b"PK\x03\x04....", "can't be read yet", "CSV"),
+    "unknown kind": (SHOP, "t.docx", b"PK\x03\x04....", "can't be read", "CSV"),
     "two columns alike": (SHOP, "t.csv", b"size,Color,color ,weight,kind\n1,a,b,2,pen\n", "", ""),
 }
 

@@ -5,8 +5,10 @@ Ingest and predict use the same functions: what one refuses, the other refuses t
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import math
+import re
 from typing import Any, Sequence
 
 import numpy as np
@@ -39,7 +41,11 @@ def text_of(value: Any) -> str | None:
         return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
     if isinstance(value, (bytes, np.bytes_)):
         return bytes(value).decode("utf-8", "replace").strip()
-    return str(value)
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time() and value.tzinfo is None:
+        value = value.date()
+    if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
+        return value.isoformat()
+    return str(value).strip()
 
 
 def shown(value: Any) -> str:
@@ -77,33 +83,109 @@ def _number(value: Any, decimal: str, missing: frozenset[str]) -> float | None:
         return None
 
 
-def numbers(values: Any, column: str, decimal: str, missing: frozenset[str], problems: list[Problem]) -> np.ndarray:
-    """A column as floats [n], missing ones NaN; what is no number becomes a problem."""
+_ISO = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?)?")
+_DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:[ ,]+(\d{1,2}:\d{2}(?::\d{2})?))?")
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+_TRUTHS = {"true": 1.0, "false": 0.0}, {"yes": 1.0, "no": 0.0}
+
+
+def day_of(value: Any) -> float | None:
+    """A date or time as days since 1970-01-01 in UTC (without a zone it counts as UTC); None where it is none.
+
+    Text: ISO 8601 (2026-01-31, with a time and zone or without), or 31.1.2026. 1/2/2026 is none: it means two days.
+    """
+    if isinstance(value, str):
+        value = value.strip()
+        dotted = _DOTTED.fullmatch(value)
+        if dotted:
+            day, month, year, clock = dotted.groups()
+            value = f"{year}-{month:0>2}-{day:0>2}" + (f"T{clock:0>5}" if clock else "")
+        elif not _ISO.fullmatch(value):
+            return None
+        else:
+            date, sep, clock = value.replace(",", ".").partition("T" if "T" in value else " ")
+            year, month, day = date.split("-")
+            value = f"{year}-{month:0>2}-{day:0>2}" + (("T" + clock.replace(" ", "")) if sep else "")
+        try:
+            value = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is None:
+            value = value.replace(tzinfo=datetime.timezone.utc)
+        return (value - _EPOCH) / datetime.timedelta(days=1)
+    if isinstance(value, datetime.date):
+        return float(value.toordinal() - _EPOCH.date().toordinal())
+    return None
+
+
+def numbers(values: Any, column: str, decimal: str, missing: frozenset[str], problems: list[Problem], said: dict[str, str] | None = None) -> np.ndarray:
+    """A column as floats [n], missing ones NaN; what is no number becomes a problem.
+
+    A column of dates becomes days, one of truth values 1 and 0; `said` gets the words for it, by column.
+    """
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
         return values.reshape(len(values)).astype(np.float64)
     if isinstance(values, np.ndarray):
-        if values.dtype.kind not in "US":
+        if values.dtype.kind not in "USO":
             raise Fault(f"The array {column} holds neither numbers nor text.", where={"column": column})
         values = [text_of(v) for v in values.reshape(len(values)).tolist()]
-    if decimal == "." and not any(isinstance(v, str) and "_" in v for v in values):  # float("1_0") is 10
-        try:  # the common case, quick; anything odd goes the slow way
-            return np.array([float(v) for v in values], dtype=np.float64)
+    out = np.empty(len(values), dtype=np.float64)
+    odd: list[int] = []
+    plain = decimal == "."
+    for i, v in enumerate(values):
+        try:
+            if plain or not isinstance(v, str):
+                out[i] = float(v)
+                if isinstance(v, str) and "_" in v:  # float("1_0") is 10
+                    odd.append(i)
+                continue
         except (TypeError, ValueError, OverflowError):
             pass
-    out = np.empty(len(values), dtype=np.float64)
-    for i, v in enumerate(values):
         x = _number(v, decimal, missing)
+        out[i] = math.nan if x is None else x
         if x is None:
-            x = math.nan
-            problems.append(Problem(i, column, shown(v), f'"{shown(v)}" is not a number', _number_remedy(v, decimal)))
-        out[i] = x
+            odd.append(i)
+    if not odd:
+        return out
+    good = int(np.count_nonzero(~np.isnan(out)))
+    for what, read in _otherwise([values[i] for i in odd]):
+        found = [read(values[i]) for i in odd]
+        fitting = sum(x is not None for x in found)
+        if fitting > good and fitting * 2 > len(odd):
+            # Most of the column is of that kind, so that what is a plain number is out of place.
+            whole = [read(v) if not math.isnan(out[i]) or i in set(odd) else math.nan for i, v in enumerate(values)] if good else None
+            if whole is None:
+                out[odd] = [math.nan if x is None else x for x in found]
+                odd = [i for i, x in zip(odd, found) if x is None]
+            else:
+                out = np.array([math.nan if x is None else x for x in whole])
+                odd = [i for i, x in enumerate(whole) if x is None]
+            if said is not None:
+                said.setdefault(column, what)
+            break
+    for i in odd:
+        out[i] = math.nan
+        problems.append(Problem(i, column, shown(values[i]), f'"{shown(values[i])}" is not a number', _number_remedy(values[i], decimal)))
     return out
+
+
+def _otherwise(odd: list[Any]):
+    """The other kinds that a column of numbers may turn out to be: the words for it, and how a value is read."""
+    yield "is read as dates: days since 1970-01-01 (UTC)", day_of
+    lower = {str(v).strip().lower() for v in odd[:1000]}
+    for truths in _TRUTHS:
+        if lower <= set(truths):
+            yes, no = truths
+            yield f"is read as 1 for {yes} and 0 for {no}", lambda v, t=truths: t.get(str(v).strip().lower())
 
 
 def _number_remedy(value: Any, decimal: str) -> str:
     text = shown(value)
     if decimal == "." and "," in text and _number(text, ",", MISSING_NUMBERS) is not None:
         return 'correct it, or say: with decimal = ","'
+    if re.fullmatch(r"\d{1,2}/\d{1,2}/\d{2,4}.*", text):
+        return "write dates as 2026-01-31"
     if not any(c.isdigit() for c in text) and len(text) <= 12:
         return f'correct it; if it means "no value": with missing = "{text}"'
     return "correct it"
@@ -142,13 +224,19 @@ class Converter:
     def __init__(self, source: Source, missing: Sequence[str] = ()):
         self._source = source
         self.missing = MISSING | frozenset(missing)
+        self._said: dict[str, str] = {}
         self._missing_numbers = MISSING_NUMBERS | frozenset(missing)
+
+    @property
+    def said(self) -> list[str]:
+        """What was done to whole columns, for ``read_as``."""
+        return [f"{self._source.name}: {column} {what}" for column, what in self._said.items()]
 
     def tensor(self, b: Binding, block: Block, problems: list[Problem], *, required: bool) -> np.ndarray:
         """A tensor field's values [n, size]. `required`: a missing number is a problem, as it is in pictures."""
         own: list[Problem] = []
         if b.spread or b.field.size == 1 and not self._is_list(block.columns[b.columns[0]]):
-            parts = [numbers(block.columns[c], c, self._source.decimal, self._missing_numbers, own) for c in b.columns]
+            parts = [numbers(block.columns[c], c, self._source.decimal, self._missing_numbers, own, self._said) for c in b.columns]
             values = parts[0][:, None] if len(parts) == 1 else np.column_stack(parts)
         else:
             values = _whole_tensor(b, block.columns[b.columns[0]], self._source.decimal, self._missing_numbers, own)

@@ -158,6 +158,7 @@ class Feed:
     def _blocks(self, at: int, source):
         """Convert one source block by block; bad rows become rejects, good ones join `rows`."""
         import numpy as np
+        from .checks import looks_like_entity
         from .convert import Converter, categories
         from .picture import Canon
         from .matching import match, pictures_of
@@ -171,11 +172,11 @@ class Feed:
         for b in inputs + outputs:
             self.columns_of.setdefault(b.field.name, list(b.columns))
         used = [c for b in inputs + outputs for c in b.columns]
-        if source.kind == "npz":
-            source.lengths(used + [self._column(source, c) for c in group + order])
+        used += [self._column(source, c) for c in group + order]
+        source.lengths(used)
         converter, pictures = Converter(source, self.options.all("missing")), pictures_of(source)
-        blocks = source.blocks(used + [self._column(source, c) for c in group + order]) if source.kind == "npz" else source.blocks()
-        for block in blocks:
+        beside = [] if source.arrays else [n for n in source.names if n not in used and looks_like_entity(n)]
+        for block in source.blocks(used + beside):
             problems = list(block.broken)
             broken = {p.at for p in problems}
             n = len(block.rows)
@@ -229,8 +230,9 @@ class Feed:
             if order:
                 cells = categories(block.columns[self._column(source, order[0])], converter.missing)
                 self.rows.order.extend(cells[i] for i in good)
-            self._look_at_unused(source, block, set(used) | set(group) | set(order))
+            self._look_at_unused(block, beside)
             yield block
+        self.notes += [note for note in converter.said if note not in self.notes]
 
     @staticmethod
     def _column(source, name: str) -> str:
@@ -266,12 +268,9 @@ class Feed:
         else:
             self.rejects.append(Reject(source.name, int(block.rows[i]), line, p.column, p.value, p.reason, p.remedy, source.counted_from, source.name))
 
-    def _look_at_unused(self, source, block, used: set[str]) -> None:
+    def _look_at_unused(self, block, beside: list[str]) -> None:
         """Count the values of columns that look like somebody's id and are in no field: rows of one patient."""
-        from .checks import looks_like_entity
-        for name in source.names:
-            if name in used or not looks_like_entity(name) or name not in block.columns:
-                continue
+        for name in beside:
             counts = self.unused.setdefault(name, Counter())
             if len(counts) < 200_000:
                 counts.update(map(str, block.columns[name]))

@@ -83,7 +83,7 @@ def missing_column(source: Source, name: str, field: Field | None = None) -> Fau
 
 def _bind_named(names: _Names, f: Field, name: str) -> Binding | None:
     column = names.find(name)
-    if column is not None and (f.size == 1 or names.source.kind not in ("csv", "pictures") or column in pictures_of(names.source)):
+    if column is not None and (f.size == 1 or not names.source.cells or column in pictures_of(names.source)):
         return Binding(f, (column,))  # a text table holds one number a cell, or one picture
     columns = names.spread(name, f.size)
     return Binding(f, columns, spread=True) if columns else None
@@ -179,7 +179,7 @@ def _bind_outputs(program: Program, names: _Names, chosen: list[str], inputs_ope
             columns = tuple(names.left[-one.size:])
             notes.append(f"{source.name}: the last {one.size} columns, {columns[0]} to {columns[-1]}, are taken as {one.name}")
             return [Binding(one, columns, spread=True)]
-        if column is None and names.left and (source.kind != "npz" or len(names.left) == 1 or (len(names.left) == 2 and inputs_open)):
+        if column is None and names.left and (not source.arrays or len(names.left) == 1 or (len(names.left) == 2 and inputs_open)):
             column = names.left[-1]
             notes.append(f"{source.name}: {column}, the last column, is taken as {one.name} (another: output COLUMN)")
         elif column is not None:
@@ -197,17 +197,17 @@ def _fill_rest(names: _Names, open_fields: list[Field], notes: list[str]) -> lis
     source, bound = names.source, []
     if len(open_fields) == 1:
         one = open_fields[0]
-        if source.kind == "npz":
+        if source.arrays:
             x = names.find("X")
             if x in names.left:
                 names.use((x,))
                 return [Binding(one, (x,))]
-            fitting = [n for n in names.left if math.prod(source.shapes[n]) == one.size]
+            fitting = [n for n in names.left if math.prod(source.shapes.get(n, ())) == one.size]
             if len(fitting) == 1:
                 notes.append(f"{source.name}: {fitting[0]} is taken as {one.name}")
                 names.use((fitting[0],))
                 return [Binding(one, (fitting[0],))]
-    if source.kind == "npz" or not all(f.anonymous for f in open_fields) and len(open_fields) > 1:
+    if source.arrays or not all(f.anonymous for f in open_fields) and len(open_fields) > 1:
         return []
     if sum(f.size for f in open_fields) != len(names.left):
         return []
@@ -297,7 +297,7 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
             names.use(b.columns)
     for f in open_fields:
         if f.name not in inputs:
-            raise missing_column(source, f"{f.name}_0 … {f.name}_{f.size - 1}" if f.size > 1 and source.kind == "csv" else f.name, f)
+            raise missing_column(source, f"{f.name}_0 … {f.name}_{f.size - 1}" if f.size > 1 and source.cells else f.name, f)
     bound = [inputs[f.name] for f in program.inputs]
     if source.shapes:
         for b in bound:
@@ -320,7 +320,7 @@ def _known_outputs(program: Program, names: _Names, using: dict[str, str], outpu
                 break
     # Columns that fill an anonymous input by order: a label's custom name is set aside only if that leaves the right count.
     needed = sum(f.size for f in open_fields)
-    if open_fields and names.source.kind != "npz":
+    if open_fields and not names.source.arrays:
         taken = sum(len(b.columns) for b in bound)
         if len(names.left) - taken != needed:
             if len(names.left) == needed:

@@ -175,12 +175,11 @@ class Predictor:
         source = open_source(name, path, options)
         inputs, _, _ = match(program, source, using=using, output=options.all("output"), ignore=options.all("ignore"), with_outputs=False)
         used = [c for b in inputs for c in b.columns]
-        if source.kind == "npz":
-            source.lengths(used)
+        source.lengths(used)
         converter, pictures = Converter(source, options.all("missing")), pictures_of(source)
         canons = {b.field.name: Canon.of(b.field) for b in inputs if b.columns[0] in pictures}
         out = []
-        for block in source.blocks(used) if source.kind == "npz" else source.blocks():
+        for block in source.blocks(None if source.text else used):
             problems = list(block.broken)
             columns = {}
             for b in inputs:
@@ -280,11 +279,13 @@ def _figure(x: float) -> str:
 
 def _echo(source, block) -> list[dict]:
     """Each row's own columns, as text."""
+    from .convert import text_of
+
     def text(v) -> str:
-        if v is None:
-            return ""
-        return v if isinstance(v, str) else v.name if hasattr(v, "place") else json.dumps(v, ensure_ascii=False)
-    names = [n for n in source.names if n in block.columns]
+        if isinstance(v, (list, dict)):
+            return json.dumps(v, ensure_ascii=False, default=str)
+        return v.name if hasattr(v, "place") else v if isinstance(v, str) else text_of(v) or ""
+    names = [n for n in source.names if n in block.columns and getattr(block.columns[n], "ndim", 1) == 1]  # no whole tensors
     if source.kind == "pictures" and source.layout == "folders":
         names = ["file"]
     columns = [block.columns[n] for n in names]

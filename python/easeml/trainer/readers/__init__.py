@@ -6,11 +6,12 @@ and a method ``blocks``. Readers know nothing of programs; they neither convert 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterator, Protocol, Sequence
+from typing import Any, Iterator, Sequence
 
-from ..fault import Fault
+from ..fault import Fault, one_sentence
 
 
 @dataclass
@@ -39,25 +40,62 @@ class Block:
     read: int = 0
 
 
-class Source(Protocol):
-    """An open file. ``names``: its columns, in order. ``counted_from``: 0 or 1, where its rows begin.
+class Source:
+    """An open file: the base of every reader.
 
-    ``shapes``: the shape of one value of a column where the file says so (NPZ). ``decimal``: the
-    decimal sign of text. ``text``: values are text, to be echoed in answers. ``notes``: how it was read.
+    ``names``: its columns, in order. ``counted_from``: 0 or 1, where its rows begin. ``cells``: a value is
+    one number, date or text, as in a spreadsheet; else it may be a whole tensor. ``arrays``: columns are
+    arrays that stand beside each other and may differ in length. ``shapes``: the shape of one value of a
+    column where the file says so. ``decimal``: the decimal sign of text. ``text``: values are echoed in
+    answers. ``notes``: how the file was read, for people.
     """
 
-    name: str
-    kind: str
-    names: list[str]
-    shapes: dict[str, tuple[int, ...]]
-    counted_from: int
-    decimal: str
-    text: bool
-    size: int
-    notes: list[str]
+    kind = "table"
+    counted_from = 1
+    decimal = "."
+    cells = False
+    arrays = False
+    text = True
 
-    def blocks(self) -> Iterator[Block]:
-        """All rows, in order, once."""
+    def __init__(self, name: str, path: Path):
+        self.name, self.path = name, path
+        self.size = max(1, path.stat().st_size)
+        self.names: list[str] = []
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.notes: list[str] = []
+
+    def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
+        """All rows, in order, once. `names`: the columns that are wanted; a reader may give more. None: all."""
+        raise NotImplementedError
+
+    def fault(self, text: str, hint: str | None = None, *, kind: str = "data", column: str | None = None) -> Fault:
+        """A fault that names this file: ``x.csv is empty.``"""
+        return Fault(f"{self.name} {text}.", kind=kind, where={"file": self.name, "column": column}, hint=hint)
+
+    def broken(self, what: str, error: BaseException) -> Fault:
+        """The fault for a file that its library can't make sense of: ``x.xlsx is not a whole workbook (…).``"""
+        return self.fault(f"is not a whole {what} ({one_sentence(error)[:120].rstrip('. ')})", "Download or save it again.")
+
+    def named(self, columns: Sequence[Any]) -> list[str]:
+        """Names for a header's cells: empty ones are called column_i, equal ones are told apart by a number, and it is said."""
+        names = ["" if c is None else " ".join(str(c).split()) for c in columns]
+        names = [n or f"column_{i + 1}" for i, n in enumerate(names)]
+        again = Counter(names)
+        at: Counter[str] = Counter()
+        taken = set(names)
+        for i, n in enumerate(names):
+            if again[n] > 1:
+                at[n] += 1
+                while f"{n} ({at[n]})" in taken:
+                    at[n] += 1
+                names[i] = f"{n} ({at[n]})"
+        for n, count in again.items():
+            if count > 1:
+                self.notes.append(f'{self.name}: {count} columns are called "{n}"; they are "{n} (1)" to "{n} ({at[n]})" here')
+        return names
+
+    def lengths(self, names: Sequence[str]) -> None:
+        """Where columns are `arrays`: raise `Fault` that names two of `names` that differ in length."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +118,15 @@ class Options:
             return []
         return [str(v) for v in value] if isinstance(value, list) else [str(value)]
 
+    def header(self) -> bool | int | None:
+        """Whether there are names (True, False), or in which row, from 1; None where it isn't given. Raises `Fault`."""
+        value = self.one("header")
+        if value is not None and value.strip().isdigit() and int(value) > 0:
+            return int(value)
+        if value is not None and value.lower() not in ("on", "off", "yes", "no", "true", "false"):
+            raise Fault(f'The option header is on, off, or the row that holds the names, not "{value}".')
+        return self.switch("header")
+
     def switch(self, name: str) -> bool | None:
         """On or off, None where it isn't given."""
         value = self.one(name)
@@ -89,43 +136,6 @@ class Options:
 
 
 def open_source(name: str, path: Path, options: Options) -> Source:
-    """Open a file by its ending, else by its first bytes. Raises `Fault` where it can't be read at all."""
-    if path.is_dir():
-        raise Fault(f"{name} is a folder; this trainer reads files.", kind="unsupported", where={"file": name})
-    try:
-        with open(path, "rb") as f:
-            start = f.read(512)
-    except OSError as error:
-        raise Fault(f"{name} can't be read: {error.strerror or error}.", where={"file": name}) from None
-    if not start:
-        raise Fault(f"{name} is empty.", where={"file": name})
-    endings = {Path(name).suffix.lower(), path.suffix.lower()}
-    from .archive import holds_arrays, is_tar
-    zipped = start.startswith((b"PK\x03\x04", b"PK\x05\x06"))
-    if is_tar(start) or ".tar" in endings or (zipped or ".zip" in endings) and ".npz" not in endings and not holds_arrays(path):
-        if zipped and not endings & {".zip", "", ".bin"}:
-            raise _unreadable(name)
-        from .pictures import Pictures
-        return Pictures(name, path, options)
-    if ".npz" in endings or zipped:
-        from .npz import NPZ
-        return NPZ(name, path)
-    if endings & {".json", ".jsonl", ".ndjson"}:
-        from .json import JSON
-        return JSON(name, path)
-    if endings & {".csv", ".tsv", ".txt", ".tab", ".dat"} or _is_text(start):
-        if not endings & {".csv", ".tsv", ".txt", ".tab", ".dat"} and start.lstrip()[:1] in (b"[", b"{"):
-            from .json import JSON
-            return JSON(name, path)
-        from .csv import CSV
-        return CSV(name, path, options, tabs=".tsv" in endings or ".tab" in endings)
-    raise _unreadable(name)
-
-
-def _unreadable(name: str) -> Fault:
-    return Fault(f"{name}: files of this kind can't be read yet.", kind="unsupported", where={"file": name},
-                 hint="Save it as CSV, JSON or NPZ; pictures as PNG or JPEG, in a folder or a .zip.")
-
-
-def _is_text(start: bytes) -> bool:
-    return b"\0" not in start or start.startswith((b"\xff\xfe", b"\xfe\xff"))
+    """Open a file by its first bytes, else by its ending. Raises `Fault` where it can't be read at all."""
+    from .kinds import open_kind
+    return open_kind(name, path, options)

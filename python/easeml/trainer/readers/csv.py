@@ -7,10 +7,11 @@ import csv
 import io
 import re
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Sequence
 
 from ..fault import Fault
-from . import Block, Options, Problem
+from . import Block, Options, Problem, Source
+from .header import find_header
 
 _ROWS = 20000
 _NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|", "pipe": "|"}
@@ -19,46 +20,53 @@ _COMMA_NUMBER = re.compile(r"^\s*[+-]?\d+,\d+\s*$")
 csv.field_size_limit(64 * 1024 * 1024)
 
 
-class CSV:
+class CSV(Source):
     """A text table. Rows are counted as a spreadsheet does, from 1, the header being row 1."""
 
-    kind, counted_from, text = "csv", 1, True
+    kind, cells = "csv", True
 
-    def __init__(self, name: str, path: Path, options: Options, *, tabs: bool):
-        self.name, self.size, self._path = name, path.stat().st_size, path
-        self.shapes: dict[str, tuple[int, ...]] = {}
-        self.notes: list[str] = []
+    def __init__(self, name: str, path: Path, options: Options):
+        super().__init__(name, path)
+        endings = {Path(name).suffix.lower(), path.suffix.lower()}
         self._encoding = self._find_encoding(options.one("encoding"))
-        with self._open() as f:
-            start = f.read(256 * 1024)
+        try:
+            with self._open() as f:
+                start = f.read(256 * 1024)
+        except UnicodeError:
+            raise self.fault(f"is not text in {self._encoding}", "Say which encoding it has: with encoding = latin-1") from None
         whole = len(start) < 256 * 1024
         lines = start.splitlines()
         if not whole and len(lines) > 1:
             lines = lines[:-1]
-        self._delimiter = self._find_delimiter(options.one("delimiter"), lines, tabs)
+        self._delimiter = self._find_delimiter(options.one("delimiter"), lines, bool(endings & {".tsv", ".tab"}))
         first = list(_records(lines[:200], self._delimiter))
-        first = [r for r in first if r]
-        if not first:
-            raise Fault(f"{name} is empty.", where={"file": name})
+        if not any(first):
+            raise self.fault("is empty")
         self.decimal = self._find_decimal(options.one("decimal"), first)
-        given = options.switch("header")
-        self._header = given if given is not None else not _all_numbers(first[0], self.decimal)
-        if self._header:
-            self.names = [c.strip() for c in first[0]]
-            while self.names and not self.names[-1]:
-                self.names.pop()  # spreadsheets leave empty columns at the right
-            for i, column in enumerate(self.names):
-                if not column:
-                    self.names[i] = f"column_{i + 1}"
-                elif column in self.names[:i]:
-                    raise Fault(f'{name} has two columns called "{column}".', where={"file": name, "column": column},
-                                hint="Give one of them another name.")
+        given = options.header()
+        if isinstance(given, int) and not isinstance(given, bool):
+            at, named = given - 1, True
+            if at >= len(first):
+                raise self.fault(f"has no row {given} among its first rows", "Name the row that holds the columns' names: with header = 1")
         else:
-            self.names = [f"column_{i + 1}" for i in range(len(first[0]))]
+            at, named = find_header(first, lambda c: _is_number(c, self.decimal))
+            named = named if given is None else given
+        table = [r for r in first[at:] if r]
+        self._skipped = at
+        self._header = named
+        if named:
+            names = [c.strip() for c in table[0]]
+            while names and not names[-1]:
+                names.pop()  # spreadsheets leave empty columns at the right
+            self.names = self.named(names)
+            if at and any(first[:at]):
+                self.notes.append(f"{name}: the names of the columns are in row {at + 1}")
+        else:
+            self.names = [f"column_{i + 1}" for i in range(len(table[0]))]
             self.notes.append(f"{name} has no header; its columns are called column_1 to column_{len(self.names)}")
 
     def _open(self) -> io.TextIOWrapper:
-        return open(self._path, encoding=self._encoding, newline="")
+        return open(self.path, encoding=self._encoding, newline="")
 
     def _find_encoding(self, given: str | None) -> str:
         if given:
@@ -68,7 +76,7 @@ class CSV:
                 raise Fault(f"There is no encoding {given}.", where={"file": self.name}, hint="Common ones: utf-8, latin-1, cp1252, utf-16.") from None
             return given
         decoder = codecs.getincrementaldecoder("utf-8")()
-        with open(self._path, "rb") as f:
+        with open(self.path, "rb") as f:
             start = f.read(4)
             if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 return "utf-16"
@@ -119,7 +127,7 @@ class CSV:
             return ","
         return "."
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         width = len(self.names)
         with self._open() as f:
             reader = csv.reader(f, delimiter=self._delimiter)
@@ -137,7 +145,7 @@ class CSV:
                     raise Fault(f"{self.name}, line {line}: this is not a table ({error}).", where={"file": self.name, "line": line}) from None
                 row += 1
                 at, line = line, reader.line_num + 1
-                if not record or not any(c.strip() for c in record):
+                if row <= self._skipped or not record or not any(c.strip() for c in record):
                     continue
                 if header:
                     header = False
@@ -169,10 +177,9 @@ def _records(lines: list[str], delimiter: str) -> Iterator[list[str]]:
         return
 
 
-def _all_numbers(cells: list[str], decimal: str) -> bool:
+def _is_number(cell: str, decimal: str) -> bool:
     try:
-        for c in cells:
-            float(c.replace(decimal, ".") if decimal != "." else c)
+        float(cell.replace(decimal, ".") if decimal != "." else cell)
     except ValueError:
         return False
     return True

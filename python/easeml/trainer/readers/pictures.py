@@ -10,11 +10,11 @@ import posixpath
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Sequence
 
 from ..fault import Fault
 from ..picture import MOST_BYTES, OTHER_ENDINGS, is_picture
-from . import Block, Options
+from . import Block, Options, Source
 from .archive import Archive, Member
 from .csv import CSV
 
@@ -57,19 +57,17 @@ def placed(source: str, path: str) -> str:
     return f"{source.rstrip('/')}/{path}" if source.rstrip("/") else path
 
 
-class Pictures:
+class Pictures(Source):
     """The pictures of an archive as rows. ``layout``: ``folders`` (columns ``file`` and ``class``) or ``table`` (its own columns).
 
     ``pictures`` names the columns that hold `Picture` values.
     """
 
-    kind, text = "pictures", True
+    kind, cells = "pictures", True
 
     def __init__(self, name: str, path: Path, options: Options):
-        self.name, self.notes = name, []
-        self.shapes: dict[str, tuple[int, ...]] = {}
+        super().__init__(name, path)
         self._archive = Archive(name, path)
-        self.size = max(1, self._archive.size)
         found = [m for m in self._archive.members if is_picture(m.path)]
         if not found:
             raise self._no_pictures()
@@ -132,9 +130,9 @@ class Pictures:
         if not content:
             raise Fault(f"{name} is empty.", where={"file": name})
         self._copies = getattr(self, "_copies", None) or tempfile.TemporaryDirectory(prefix="easeml-")
-        path = Path(self._copies.name) / f"{len(list(Path(self._copies.name).iterdir()))}.csv"
+        path = Path(self._copies.name) / f"{len(list(Path(self._copies.name).iterdir()))}{posixpath.splitext(m.path)[1].lower()}"
         path.write_bytes(content)
-        return CSV(name, path, options, tabs=not m.path.lower().endswith(".csv"))
+        return CSV(name, path, options)
 
     def _say_left_out(self) -> None:
         left = [m.path for m in self._archive.members if not is_picture(m.path) and not (self._table and m.path.lower().endswith(_TABLES))]
@@ -147,7 +145,7 @@ class Pictures:
         """The folders that name classes, each once; empty for a table, or where pictures lie in no folder."""
         return sorted(set(self._classes or ())) if self.layout == "folders" else []
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         """All rows: a table's in its order, else the pictures by their path."""
         if self._table:
             yield from self._blocks_of_table()

@@ -1,0 +1,142 @@
+"""Excel and OpenDocument workbooks: one sheet as a table; its header is looked for."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+from pathlib import Path
+from typing import Any, Iterator, Sequence
+
+from ..fault import Fault
+from ..memory import says
+from . import Block, Options, Source
+from .header import find_header, width
+from .kinds import library
+
+_ROWS = 20000
+MOST_BYTES = 4_000_000_000
+"""What the sheets of a workbook may take, unpacked."""
+MOST_RATIO = 400
+
+
+class Workbook(Source):
+    """A sheet of a workbook. Rows are counted as a spreadsheet shows them. Formulas count by their last value."""
+
+    kind, cells = "workbook", True
+
+    def __init__(self, name: str, path: Path, options: Options):
+        super().__init__(name, path)
+        calamine = library("python_calamine", name)
+        self._check_size()
+        book = self._tried(lambda: calamine.CalamineWorkbook.from_path(str(path)))
+        wanted = options.one("sheet")
+        visible = [m.name for m in book.sheets_metadata if str(m.visible).endswith("Visible") and str(m.typ).endswith("WorkSheet")]
+        names = visible or list(book.sheet_names)
+        if not names:
+            raise self.fault("has no sheets")
+        sheet = self._chosen(wanted, list(book.sheet_names), names)
+        if wanted is None and len(names) > 1:
+            self.notes.append(f'{name}: the first sheet, "{sheet}", is read; it also has ' + ", ".join(f'"{n}"' for n in names[1:6]) + (" …" if len(names) > 6 else ""))
+        self.sheet = sheet
+        self._rows: list[list[Any]] = self._tried(lambda: book.get_sheet_by_name(sheet).to_python(skip_empty_area=False))
+        del book
+        self._find_header(options)
+
+    def _check_size(self) -> None:
+        """Raise `Fault` for a workbook that would unpack to far more than it is."""
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                total = sum(z.file_size for z in archive.infolist())
+                encrypted = any(z.flag_bits & 1 for z in archive.infolist())
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+            return  # an old binary workbook, or a broken one: its reader tells
+        if total > MOST_BYTES or total > 100_000_000 and total > MOST_RATIO * self.size:
+            raise self.fault(f"is refused: unpacked it would take {says(total)}", "Save the sheet that is meant as CSV or Parquet.")
+        if encrypted:
+            raise self.fault("is encrypted", "Save it without a password.")
+
+    def _tried(self, step):
+        """What a step of the workbook's library gives. Raises `Fault` where it can't."""
+        try:
+            return step()
+        except (KeyboardInterrupt, SystemExit, Fault):
+            raise
+        except MemoryError:
+            raise
+        except BaseException as error:  # a panic of the library is no Exception
+            if "assword" in str(error):
+                raise self.fault("is protected by a password", "Save it without one.") from None
+            raise self.broken("workbook", error) from None
+
+    def _chosen(self, wanted: str | None, every: list[str], visible: list[str]) -> str:
+        """The sheet that is meant: by name, or by number from 1."""
+        if wanted is None:
+            return visible[0]
+        if wanted in every:
+            return wanted
+        alike = [n for n in every if n.strip().lower() == wanted.strip().lower()]
+        if len(alike) == 1:
+            return alike[0]
+        if wanted.isdigit() and 1 <= int(wanted) <= len(every):
+            return every[int(wanted) - 1]
+        raise self.fault(f'has no sheet "{wanted}"; it has ' + ", ".join(f'"{n}"' for n in every[:8]) + (" …" if len(every) > 8 else ""),
+                         f'Say which: with sheet = "{every[0]}"')
+
+    def _find_header(self, options: Options) -> None:
+        rows, given = self._rows, options.header()
+        if not any(width(r) for r in rows):
+            raise self.fault(f'has nothing in the sheet "{self.sheet}"')
+        if isinstance(given, bool) or given is None:
+            at, named = find_header(rows, lambda c: False)
+            named = named if given is None else given
+        else:
+            at, named = given - 1, True
+            if at >= len(rows):
+                raise self.fault(f'has only {len(rows)} rows in the sheet "{self.sheet}"', "Name the row that holds the columns' names: with header = 1")
+        wide = max((width(r) for r in rows[at:]), default=0)
+        if not named:
+            self.names = [f"column_{i + 1}" for i in range(wide)]
+            self.notes.append(f"{self.name} has no header; its columns are called column_1 to column_{wide}")
+            self._first = at
+        else:
+            names = (list(rows[at]) + [None] * wide)[:wide]
+            while names and (names[-1] is None or names[-1] == ""):
+                if any(len(r) >= len(names) and r[len(names) - 1] not in (None, "") for r in rows[at + 1:]):
+                    break
+                names.pop()
+            self.names = self.named([_text(c) for c in names])
+            self._first = at + 1
+            if at:
+                self.notes.append(f'{self.name}: the names of the columns are in row {at + 1}')
+        if self._first >= len(rows):
+            raise self.fault(f'has no rows below the names in the sheet "{self.sheet}"')
+
+    def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
+        columns = len(self.names)
+        rows, places = [], []
+        for i in range(self._first, len(self._rows)):
+            row = self._rows[i]
+            if width(row):
+                rows.append([_value(c) for c in (row + [None] * columns)[:columns]])
+                places.append(i + 1)
+            if rows and (len(rows) >= _ROWS or i == len(self._rows) - 1):
+                yield Block(dict(zip(self.names, map(list, zip(*rows)))), places, None, read=int(self.size * (i + 1) / len(self._rows)))
+                rows, places = [], []
+        if rows:
+            yield Block(dict(zip(self.names, map(list, zip(*rows)))), places, None, read=self.size)
+
+
+def _value(cell: Any) -> Any:
+    """A cell as readers give it: None where it is empty; a day without a time as a date."""
+    if isinstance(cell, str) and not cell.strip():
+        return None
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        return cell.date()
+    if isinstance(cell, datetime.timedelta):
+        return cell.total_seconds() / 86400
+    return cell
+
+
+def _text(cell: Any) -> str | None:
+    from ..convert import text_of
+    return text_of(cell)
