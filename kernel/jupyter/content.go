@@ -153,6 +153,14 @@ type historyReply struct {
 	History [][3]any `json:"history"`
 }
 
+type connectReply struct {
+	Shell   int `json:"shell_port"`
+	IOPub   int `json:"iopub_port"`
+	Stdin   int `json:"stdin_port"`
+	Control int `json:"control_port"`
+	HB      int `json:"hb_port"`
+}
+
 type commInfoReply struct {
 	Status string         `json:"status"`
 	Comms  map[string]any `json:"comms"`

@@ -21,6 +21,7 @@ type kernel struct {
 	bad     *rarely // about messages that can't be read
 	codec   *codec
 	topic   string // start of the topics of iopub
+	ports   connectReply
 	history *history
 
 	sockets []*socket
@@ -66,7 +67,7 @@ func Serve(ctx context.Context, c Config, h Handler) error {
 func newKernel(c Config, conn *connection, h Handler) *kernel {
 	k := &kernel{
 		info: c.Info, handler: h, limits: c.limits, log: c.Log, codec: newCodec(conn.Key), topic: "kernel." + uuid.NewString() + ".",
-		shell: newQueue(), control: newQueue(), stopped: make(chan struct{}),
+		ports: connectReply{conn.Shell, conn.IOPub, conn.Stdin, conn.Control, conn.HB}, shell: newQueue(), control: newQueue(), stopped: make(chan struct{}),
 	}
 	if k.limits == nil {
 		k.limits = defaultLimits()

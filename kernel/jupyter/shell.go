@@ -43,6 +43,8 @@ func (k *kernel) answer(ctx context.Context, r *request) {
 		k.isComplete(r)
 	case "history_request":
 		k.findHistory(r)
+	case "connect_request": // deprecated, but a reply costs nothing and a client that asks waits for it
+		k.reply(r, "connect_reply", k.ports)
 	case "comm_info_request":
 		k.reply(r, "comm_info_reply", commInfoReply{"ok", map[string]any{}})
 	case "comm_open":

@@ -78,9 +78,17 @@ func (k *kernel) wait() (err error, ended bool) {
 func Connect(t testing.TB, f *File) *Client {
 	t.Helper()
 	c := &Client{File: f, Session: rand.Text(), t: t, channels: map[string]*channel{}, headers: map[string]json.RawMessage{}}
+	decode := func(frames [][]byte) (Message, error) {
+		m, err := parse(f.Key, frames)
+		if err == nil {
+			if fault := m.Check(); fault != nil {
+				t.Error(fault)
+			}
+		}
+		return m, err
+	}
 	for _, name := range []string{IOPub, Shell, Control, Stdin} {
-		c.channels[name] = newChannel(f.Open(t, name, c.Session), func(frames [][]byte) (Message, error) { return parse(f.Key, frames) },
-			func(err error) { t.Errorf("%s: %v", name, err) })
+		c.channels[name] = newChannel(f.Open(t, name, c.Session), decode, func(err error) { t.Errorf("%s: %v", name, err) })
 	}
 	t.Cleanup(c.Close)
 	if err := c.channels[IOPub].conn.SendMsg(zmq4.NewMsg([]byte{1})); err != nil {
