@@ -47,16 +47,12 @@ func runKernel(ctx context.Context, connection string) error {
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 
-	folder := filepath.Join(connect.StateFolder(os.Getenv), "kernel")
-	out, history := io.Writer(io.Discard), ""
-	if err := os.MkdirAll(folder, 0o700); err == nil {
+	log, folder, closeLog := kernelLog()
+	defer closeLog()
+	history := ""
+	if folder != "" {
 		history = filepath.Join(folder, "history")
-		if file, err := openLog(filepath.Join(folder, "kernel.log")); err == nil {
-			defer file.Close()
-			out = file
-		}
 	}
-	log := slog.New(slog.NewTextHandler(out, nil)).With("pid", os.Getpid())
 	handler := cells.New(cells.Config{Connect: findServer, Notebook: os.Getenv("JPY_SESSION_NAME"), Log: log})
 	defer handler.Close()
 	return jupyter.Serve(ctx, jupyter.Config{
@@ -75,6 +71,22 @@ func kernelInfo() jupyter.Info {
 			CodeMirrorMode: map[string]string{"name": "easeml", "mime": "text/x-yaml"},
 		},
 	}
+}
+
+// kernelLog is the log that a person's kernels share, and the folder of what they
+// keep; where that can't be made it is "" and nothing is kept.
+func kernelLog() (log *slog.Logger, folder string, closeLog func()) {
+	folder = filepath.Join(connect.StateFolder(os.Getenv), "kernel")
+	if os.MkdirAll(folder, 0o700) != nil {
+		folder = ""
+	}
+	out, closeLog := io.Writer(io.Discard), func() {}
+	if folder != "" {
+		if file, err := openLog(filepath.Join(folder, "kernel.log")); err == nil {
+			out, closeLog = file, func() { file.Close() }
+		}
+	}
+	return slog.New(slog.NewTextHandler(out, nil)).With("pid", os.Getpid()), folder, closeLog
 }
 
 // openLog opens a log file for appending.

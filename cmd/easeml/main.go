@@ -46,6 +46,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(serverCommand(), kernelCommand(), runCommand(), installCommand(), uninstallCommand(), tokenCommand(), doctorCommand(), replayCommand())
+	cmd.AddCommand(serverCommand(), kernelCommand(), runCommand(), cellsCommand(), installCommand(), uninstallCommand(), tokenCommand(), doctorCommand(), replayCommand())
 	return cmd
 }

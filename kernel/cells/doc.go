@@ -26,4 +26,6 @@
 //	failure      errors as a notebook shows them
 //	names        what completion knows
 //	terminal     outputs of `easeml run`
+//	lines        outputs as JSON
+//	pipe         cells for another program, over its pipes
 package cells

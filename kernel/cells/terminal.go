@@ -1,7 +1,6 @@
 package cells
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -167,62 +166,3 @@ func textOf(b jupyter.Bundle) string {
 	s, _ := b.Data["text/plain"].(string)
 	return s
 }
-
-// Lines writes outputs as JSON, one a line, for other programs.
-type Lines struct {
-	mu  sync.Mutex
-	out *json.Encoder
-}
-
-var _ jupyter.Sink = (*Lines)(nil)
-
-// NewLines makes a Lines that writes to out.
-func NewLines(out io.Writer) *Lines {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	return &Lines{out: e}
-}
-
-// line is one output: type is stream, display, update, result, page or error.
-type line struct {
-	Type      string         `json:"type"`
-	Name      string         `json:"name,omitempty"`
-	Text      string         `json:"text,omitempty"`
-	ID        string         `json:"id,omitempty"`
-	Data      map[string]any `json:"data,omitempty"`
-	Traceback []string       `json:"traceback,omitempty"`
-}
-
-func (l *Lines) write(x line) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	// A reader that has gone away is noticed by the process's own end.
-	_ = l.out.Encode(x)
-}
-
-// Stream writes text.
-func (l *Lines) Stream(name, text string) { l.write(line{Type: "stream", Name: name, Text: text}) }
-
-// Display writes an output.
-func (l *Lines) Display(b jupyter.Bundle, id string) {
-	l.write(line{Type: "display", ID: id, Data: b.Data})
-}
-
-// Update writes the new state of an output.
-func (l *Lines) Update(b jupyter.Bundle, id string) {
-	l.write(line{Type: "update", ID: id, Data: b.Data})
-}
-
-// Result writes a cell's value.
-func (l *Lines) Result(b jupyter.Bundle) { l.write(line{Type: "result", Data: b.Data}) }
-
-// Clear does nothing.
-func (l *Lines) Clear(bool) {}
-
-// Failure writes why a cell ended.
-func (l *Lines) Failure(f *jupyter.Failure) {
-	l.write(line{Type: "error", Name: f.Name, Text: f.Value, Traceback: f.Traceback})
-}
-
-// Page writes a text for the pager.
-func (l *Lines) Page(text string) { l.write(line{Type: "page", Text: text}) }

@@ -75,12 +75,14 @@ func TestLines(t *testing.T) {
 	l.Display(jupyter.Text("a"), "1")
 	l.Update(jupyter.Text("b"), "1")
 	l.Result(jupyter.Text("3"))
+	l.Clear(true)
 	l.Page("help")
 	l.Failure(&jupyter.Failure{Name: "NoSuchTask", Value: "There is none.", Traceback: []string{"x"}})
 	want := `{"type":"stream","name":"stdout","text":"<hello>\n"}
 {"type":"display","id":"1","data":{"text/plain":"a"}}
 {"type":"update","id":"1","data":{"text/plain":"b"}}
 {"type":"result","data":{"text/plain":"3"}}
+{"type":"clear","wait":true}
 {"type":"page","text":"help"}
 {"type":"error","name":"NoSuchTask","text":"There is none.","traceback":["x"]}
 `

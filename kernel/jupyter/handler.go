@@ -87,6 +87,9 @@ type Expression struct {
 // Payload is a wish to the frontend: [Page] or [SetNextInput].
 type Payload struct{ body any }
 
+// MarshalJSON writes the payload as an execute_reply has it.
+func (p Payload) MarshalJSON() ([]byte, error) { return json.Marshal(p.body) }
+
 // Page asks the frontend to show b in its pager, beside the notebook.
 func Page(b Bundle) Payload {
 	return Payload{pagePayload{Source: "page", Data: showable(b).Data}}
