@@ -172,7 +172,7 @@ func TestFailures(t *testing.T) {
 		{"watch digit", noSuchTask, "watch digit\n      ^^^^^\nThere is no task digit. Did you mean digits?  (yours: "},
 		{`feed digits "digit.npz"`, noSuchFile, "There is no digit.npz beside this notebook. There are digits.npz and new.npz."},
 		{`feed digits "none/x.npz"`, noSuchFile, "the folder none isn't there"},
-		{`feed digits "."`, noSuchFile, "no PNG or JPEG pictures"},
+		{`feed digits "."`, noSuchFile, "holds no pictures"},
 		{`feed digits from df`, notServedError, "Python notebook"},
 		{`feed digits "http://x.org/a.csv"`, notServedError, "Addresses"},
 		{"explain digits", notServedError, "`explain` is not served yet. Nothing was done."},

@@ -1,15 +1,19 @@
 package cells
 
 import (
+	"archive/zip"
 	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/easeml/easeml/api"
@@ -23,9 +27,42 @@ const (
 	looked = 64 << 10
 )
 
-// isPicture and isTable tell by a name's ending what the trainer reads.
-func isPicture(name string) bool { return hasEnding(name, ".png", ".jpg", ".jpeg") }
-func isTable(name string) bool   { return hasEnding(name, ".csv", ".tsv", ".tab") }
+// isPicture and isTable tell by a name's ending what the trainer reads. In a
+// folder an array or a FITS file is a picture too: see inFolder.
+func isPicture(name string) bool {
+	return hasEnding(name, ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp")
+}
+func isTable(name string) bool { return hasEnding(name, ".csv", ".tsv", ".tab") || isBook(name) }
+func isBook(name string) bool  { return hasEnding(name, ".xlsx", ".xls", ".ods") }
+
+// inFolder tells whether a file is a picture among others: one of those, an
+// array, or a FITS file that holds an image.
+func inFolder(file string) bool {
+	return isPicture(file) || hasEnding(file, ".npy") || hasEnding(file, ".fits", ".fit", ".fts") && isImage(file)
+}
+
+// isImage tells whether a FITS file holds an image rather than a table: what
+// its first header, else the one after it, says.
+func isImage(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	start := make([]byte, looked)
+	n, _ := io.ReadFull(f, start)
+	for at := 0; at+80 <= n; at += 80 {
+		switch card := string(start[at : at+80]); {
+		case at < 2880 && strings.HasPrefix(card, "NAXIS   ="):
+			if naxis, err := strconv.Atoi(strings.TrimSpace(card[10:30])); err == nil && naxis > 1 {
+				return true
+			}
+		case strings.HasPrefix(card, "XTENSION= 'IMAGE"), strings.HasPrefix(card, "ZIMAGE  ="):
+			return true
+		}
+	}
+	return false
+}
 
 func hasEnding(name string, endings ...string) bool {
 	return slices.Contains(endings, strings.ToLower(path.Ext(name)))
@@ -44,7 +81,7 @@ func (c *cell) folder(ctx context.Context, s lang.Source, root string) (source, 
 		return source{}, c.unread(s, err)
 	}
 	name := strings.TrimRight(filepath.ToSlash(s.Text), "/") + "/"
-	if !slices.ContainsFunc(g.files, func(f api.TarFile) bool { return isPicture(f.Name) }) {
+	if !slices.ContainsFunc(g.files, func(f api.TarFile) bool { return !isTable(f.Name) }) {
 		return source{}, noPictures(name, g).at(s.Span)
 	}
 	return c.packed(s, name, g)
@@ -122,9 +159,9 @@ func (c *cell) packed(s lang.Source, name string, g gathered) (source, error) {
 		if n > 3 {
 			some = append(slices.Clone(g.left[:3]), "…")
 		}
-		noun := "files that are no PNG or JPEG pictures were"
+		noun := "files that are no pictures were"
 		if n == 1 {
-			noun = "file that is no PNG or JPEG picture was"
+			noun = "file that is no picture was"
 		}
 		out.note = fmt.Sprintf("%s: %d %s not sent (%s)", name, n, noun, strings.Join(some, ", "))
 	}
@@ -163,7 +200,7 @@ func (g *gathered) walk(ctx context.Context, root, prefix string, tables bool) e
 			return err
 		}
 		rel = path.Join(prefix, filepath.ToSlash(rel))
-		if !isPicture(name) && !(tables && isTable(name)) {
+		if !inFolder(p) && !(tables && isTable(name) && !strings.HasPrefix(name, "~$")) {
 			if e.Type().IsRegular() && !hasEnding(name, ".db", ".ini") {
 				g.left = append(g.left, rel)
 			}
@@ -200,7 +237,7 @@ func (c *cell) unread(s lang.Source, err error) error {
 
 // noPictures says what is there instead of pictures.
 func noPictures(name string, g gathered) *problem {
-	text := name + " holds no PNG or JPEG pictures."
+	text := name + " holds no pictures."
 	counts, most := map[string]int{}, ""
 	for _, f := range g.left {
 		if ending := strings.ToLower(path.Ext(f)); ending != "" {
@@ -212,7 +249,7 @@ func noPictures(name string, g gathered) *problem {
 	if len(g.files) > 0 { // tables
 		return fail(noSuchFile, text, fmt.Sprintf("Name its files, or a pattern such as %q.", strings.TrimRight(name, `/\`)+"/*"+path.Ext(g.files[0].Name)))
 	}
-	if hasEnding(most, ".npz", ".json", ".jsonl", ".ndjson", ".txt") {
+	if hasEnding(most, ".npz", ".json", ".jsonl", ".ndjson", ".txt", ".parquet", ".feather", ".arrow", ".h5", ".hdf5", ".mat", ".sav", ".dta", ".ts", ".gz") {
 		return fail(noSuchFile, text, fmt.Sprintf("Name its files, or a pattern such as %q.", strings.TrimRight(name, `/\`)+"/*"+most))
 	}
 	if most != "" {
@@ -220,7 +257,7 @@ func noPictures(name string, g gathered) *problem {
 		if counts[most] == 1 {
 			noun = "file"
 		}
-		return fail(noSuchFile, fmt.Sprintf("%s holds no PNG or JPEG pictures; it has %d %s %s.", name, counts[most], most, noun), "Save them as PNG.")
+		return fail(noSuchFile, fmt.Sprintf("%s holds no pictures that can be read; it has %d %s %s.", name, counts[most], most, noun), "Save them as PNG or TIFF.")
 	}
 	return fail(noSuchFile, text, "")
 }
@@ -228,6 +265,9 @@ func noPictures(name string, g gathered) *problem {
 // namesPictures tells whether a cell in the first rows of a table is the path of
 // a picture beside it. Which sign separates columns is the trainer's to find out.
 func namesPictures(file string) bool {
+	if isBook(file) {
+		return slices.ContainsFunc(textsOf(file), func(cell string) bool { return besides(file, cell) })
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return false
@@ -237,14 +277,45 @@ func namesPictures(file string) bool {
 	for rows := 0; rows < 20 && read < looked && lines.Scan(); rows++ {
 		read += len(lines.Bytes())
 		for _, cell := range strings.FieldsFunc(lines.Text(), func(r rune) bool { return strings.ContainsRune(",;\t|", r) }) {
-			cell = filepath.FromSlash(strings.ReplaceAll(strings.Trim(strings.TrimSpace(cell), `"`), `\`, "/"))
-			if !isPicture(cell) || !filepath.IsLocal(cell) {
-				continue
-			}
-			if info, err := os.Stat(filepath.Join(filepath.Dir(file), cell)); err == nil && info.Mode().IsRegular() {
+			if besides(file, cell) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// besides tells whether a table's cell is the path of a picture beside the table.
+func besides(file, cell string) bool {
+	cell = filepath.FromSlash(strings.ReplaceAll(strings.Trim(strings.TrimSpace(cell), `"`), `\`, "/"))
+	if !isPicture(cell) && !hasEnding(cell, ".npy", ".fits", ".fit", ".fts") || !filepath.IsLocal(cell) {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(filepath.Dir(file), cell))
+	return err == nil && info.Mode().IsRegular()
+}
+
+var bookText = regexp.MustCompile(`<t(?: [^>]*)?>([^<]{1,1000})</t>|<text:p>([^<]{1,1000})</text:p>`)
+
+// textsOf are the first texts of a workbook: enough to see paths among them. An
+// old binary one has none here; its folder can be fed instead.
+func textsOf(file string) []string {
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		return nil
+	}
+	defer z.Close()
+	var out []string
+	for _, name := range []string{"xl/sharedStrings.xml", "xl/worksheets/sheet1.xml", "content.xml"} {
+		f, err := z.Open(name)
+		if err != nil {
+			continue
+		}
+		b, _ := io.ReadAll(io.LimitReader(f, 4*looked))
+		f.Close()
+		for _, m := range bookText.FindAllSubmatch(b, 500) {
+			out = append(out, string(m[1])+string(m[2]))
+		}
+	}
+	return out
 }

@@ -2,7 +2,9 @@ package cells
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -54,28 +56,65 @@ func TestFoldersAndPatterns(t *testing.T) {
 	for name, content := range map[string]string{
 		"pets/cat/1.png": "1", "pets/cat/2.JPG": "2", "pets/dog/3.jpeg": "3", "pets/.git/4.png": "4", "pets/dog/.5.png": "5", "pets/dog/notes.txt": "6",
 		"listed/labels.csv": "file,pet\nimg\\1.png,cat\n", "listed/img/1.png": "1", "listed/other.csv": "a\n1\n",
-		"plain/a.csv": "a,kind\n1,x\n", "plain/b.csv": "a,kind\n1,x\n", "flat/1.png": "1", "raw/1.tif": "1", "raw/2.tif": "2", "arrays/x.npz": "1",
+		"plain/a.csv": "a,kind\n1,x\n", "plain/b.csv": "a,kind\n1,x\n", "flat/1.png": "1", "raw/1.dcm": "1", "raw/2.dcm": "2", "arrays/x.npz": "1",
 	} {
 		w.file(name, content)
 	}
+	card := func(cards ...string) string {
+		var b strings.Builder
+		for _, c := range cards {
+			fmt.Fprintf(&b, "%-80s", c)
+		}
+		return b.String() + strings.Repeat(" ", 2880-80*len(cards))
+	}
+	image := card("SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    2", "END")
+	bare := card("SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    0", "END")
+	for name, content := range map[string]string{
+		"sky/star/1.fits": image, "sky/star/2.fits": bare + card("XTENSION= 'IMAGE   '", "END"), "sky/star/catalogue.fits": bare + card("XTENSION= 'BINTABLE'", "END"),
+		"sky/dust/3.fits": bare + card("XTENSION= 'BINTABLE'", "ZIMAGE  =                    T", "END"), "deep/cat/1.tif": "1", "deep/cat/2.npy": "2",
+	} {
+		w.file(name, content)
+	}
+	var book bytes.Buffer
+	z := zip.NewWriter(&book)
+	f, err := z.Create("xl/sharedStrings.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(f, `<sst><si><t>file</t></si><si><t xml:space="preserve">img/1.png</t></si></sst>`); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.file("booked/labels.xlsx", book.String())
+	w.file("booked/img/1.png", "1")
+	w.file("booked/~$labels.xlsx", "1")
 	if err := os.Symlink(filepath.Join(w.folder, "pets"), filepath.Join(w.folder, "linked")); err != nil {
 		t.Fatal(err)
 	}
-	note := "pets/: 1 file that is no PNG or JPEG picture was not sent (dog/notes.txt)"
+	note := "pets/: 1 file that is no picture was not sent (dog/notes.txt)"
 	for text, want := range map[string]string{
 		"pets/": "pets/{cat/1.png cat/2.JPG dog/3.jpeg} " + note,
 		"pets":  "pets/{cat/1.png cat/2.JPG dog/3.jpeg} " + note,
 		"linked": "linked/{cat/1.png cat/2.JPG dog/3.jpeg} " +
-			"linked/: 1 file that is no PNG or JPEG picture was not sent (dog/notes.txt)",
-		"pets/*/*.*p*g":     "pets/*/*.*p*g{pets/cat/1.png pets/dog/3.jpeg}",
-		"pets/cat/*.png":    "pets/cat/*.png{pets/cat/1.png}",
-		"pets/*":            "pets/*{pets/cat/1.png pets/cat/2.JPG pets/dog/3.jpeg} pets/*: 1 file that is no PNG or JPEG picture was not sent (pets/dog/notes.txt)",
-		"flat/1.png":        "flat/1.png{flat/1.png}",
-		"listed/":           "listed/{img/1.png labels.csv other.csv}",
-		"listed/labels.csv": "listed/labels.csv{img/1.png labels.csv}",
-		"listed/other.csv":  "listed/other.csv",
-		"plain/*.csv":       "plain/a.csv, plain/b.csv",
-		"plain/a.csv":       "plain/a.csv",
+			"linked/: 1 file that is no picture was not sent (dog/notes.txt)",
+		"pets/*/*.*p*g":           "pets/*/*.*p*g{pets/cat/1.png pets/dog/3.jpeg}",
+		"pets/cat/*.png":          "pets/cat/*.png{pets/cat/1.png}",
+		"sky/":                    "sky/{dust/3.fits star/1.fits star/2.fits} sky/: 1 file that is no picture was not sent (star/catalogue.fits)",
+		"sky/star/1.fits":         "sky/star/1.fits{sky/star/1.fits}",
+		"sky/star/catalogue.fits": "sky/star/catalogue.fits",
+		"deep/":                   "deep/{cat/1.tif cat/2.npy}",
+		"deep/cat/2.npy":          "deep/cat/2.npy",
+		"booked/labels.xlsx":      "booked/labels.xlsx{img/1.png labels.xlsx}",
+		"booked/":                 "booked/{img/1.png labels.xlsx}",
+		"pets/*":                  "pets/*{pets/cat/1.png pets/cat/2.JPG pets/dog/3.jpeg} pets/*: 1 file that is no picture was not sent (pets/dog/notes.txt)",
+		"flat/1.png":              "flat/1.png{flat/1.png}",
+		"listed/":                 "listed/{img/1.png labels.csv other.csv}",
+		"listed/labels.csv":       "listed/labels.csv{img/1.png labels.csv}",
+		"listed/other.csv":        "listed/other.csv",
+		"plain/*.csv":             "plain/a.csv, plain/b.csv",
+		"plain/a.csv":             "plain/a.csv",
 	} {
 		got, err := packedBy(t, w, text)
 		if err != nil || got != want {
@@ -87,9 +126,9 @@ func TestFoldersAndPatterns(t *testing.T) {
 		t.Errorf("an absolute pattern: %s, %v", absolute, err)
 	}
 	for text, want := range map[string]string{
-		"raw/":    "raw/ holds no PNG or JPEG pictures; it has 2 .tif files. Save them as PNG.",
-		"plain":   `plain/ holds no PNG or JPEG pictures. Name its files, or a pattern such as "plain/*.csv".`,
-		"arrays/": `arrays/ holds no PNG or JPEG pictures. Name its files, or a pattern such as "arrays/*.npz".`,
+		"raw/":    "raw/ holds no pictures that can be read; it has 2 .dcm files. Save them as PNG or TIFF.",
+		"plain":   `plain/ holds no pictures. Name its files, or a pattern such as "plain/*.csv".`,
+		"arrays/": `arrays/ holds no pictures. Name its files, or a pattern such as "arrays/*.npz".`,
 	} {
 		if _, err := packedBy(t, w, text); err == nil || !strings.Contains(err.Error(), strings.SplitN(want, ". ", 2)[0]) {
 			t.Errorf("%s: %v", text, err)

@@ -87,7 +87,7 @@ func (c *cell) files(ctx context.Context, s lang.Source) ([]source, error) {
 		return []source{one}, nil
 	case err == nil && !info.Mode().IsRegular():
 		return nil, fail(noSuchFile, fmt.Sprintf("%s is not a file.", s.Text), "").at(s.Span)
-	case err == nil && isPicture(path):
+	case err == nil && (isPicture(path) || hasEnding(path, ".fits", ".fit", ".fts") && isImage(path)):
 		one, err := c.pictures(ctx, s, []string{path})
 		if err != nil {
 			return nil, err
@@ -121,7 +121,7 @@ func (c *cell) pattern(ctx context.Context, s lang.Source, path string) ([]sourc
 			continue
 		}
 		info, err := os.Stat(f)
-		if err == nil && (info.IsDir() || info.Mode().IsRegular() && isPicture(f)) {
+		if err == nil && (info.IsDir() || info.Mode().IsRegular() && inFolder(f)) {
 			pictures = append(pictures, f)
 			continue
 		}
@@ -136,7 +136,7 @@ func (c *cell) pattern(ctx context.Context, s lang.Source, path string) ([]sourc
 		}
 		out = append(out, source{name: filepath.ToSlash(name), path: f, size: info.Size()})
 	}
-	if len(pictures) > 0 && (len(out) == 0 || slices.ContainsFunc(pictures, isPicture)) {
+	if len(pictures) > 0 && (len(out) == 0 || slices.ContainsFunc(pictures, inFolder)) {
 		one, err := c.pictures(ctx, s, pictures)
 		if err != nil {
 			return nil, err

@@ -71,7 +71,7 @@ func TestComplete(t *testing.T) {
 		{`feed digits "a" output "S|`, "S", `Sepal Length"`},
 		{`feed digits "a" using im|`, "im", "image"},
 		{`feed digits "a" using image = s|`, "s", "species"},
-		{`feed digits "a" with |`, "", "delimiter decimal encoding header sheet missing group order ignore series"},
+		{`feed digits "a" with |`, "", "delimiter decimal encoding header sheet missing series group order ignore"},
 		{`feed digits "a" with group = sp|`, "sp", "species"},
 		{`feed digits "a" with header = |`, "", "on off"},
 		{`infer "a" with probabilities = |`, "", "on off"},

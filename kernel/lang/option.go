@@ -36,6 +36,17 @@ type OptionDoc struct {
 // Options gives the options that a statement's with clause may have.
 func Options(word string) []OptionDoc { return append([]OptionDoc(nil), options[word]...) }
 
+// reading are the options that say how files are read, to be fed or answered.
+var reading = []OptionDoc{
+	{Name: "delimiter", Type: OptionText, Default: "found in the file", Doc: "character between two columns", Values: []string{",", ";", "|", "tab"}},
+	{Name: "decimal", Type: OptionCharacter, Default: ".", Doc: "character before the decimals", Values: []string{".", ","}},
+	{Name: "encoding", Type: OptionWord, Default: "utf-8", Doc: "encoding of the text", Values: []string{"utf-8", "latin-1", "cp1252", "utf-16"}},
+	{Name: "header", Type: OptionWord, Default: "on where the first row is names", Doc: "whether the first row is names, or which row is", Values: []string{"on", "off"}},
+	{Name: "sheet", Type: OptionText, Default: "the first one", Doc: "sheet of a workbook, table of a FITS file: its name, or its number"},
+	{Name: "missing", Type: OptionText, Default: "empty, NA, nan", Doc: "what stands for a missing value", Repeat: true},
+	{Name: "series", Type: OptionColumn, Default: "none", Doc: "column that says which rows make one series"},
+}
+
 var options = map[string][]OptionDoc{
 	"schema": {
 		{Name: "metric", Type: OptionWord, Default: "chosen from the data", Doc: "by which models are compared",
@@ -46,24 +57,17 @@ var options = map[string][]OptionDoc{
 		{Name: "budget", Type: OptionDuration, Default: "none", Doc: "device time after which the task rests"},
 		{Name: "share", Type: OptionSwitch, Default: "off", Doc: "search together with equal tasks of the class"},
 	},
-	"feed": {
-		{Name: "delimiter", Type: OptionText, Default: "found in the file", Doc: "character between two columns", Values: []string{",", ";", "|", "tab"}},
-		{Name: "decimal", Type: OptionCharacter, Default: ".", Doc: "character before the decimals", Values: []string{".", ","}},
-		{Name: "encoding", Type: OptionWord, Default: "utf-8", Doc: "encoding of the text", Values: []string{"utf-8", "latin-1", "cp1252", "utf-16"}},
-		{Name: "header", Type: OptionWord, Default: "on where the first row is names", Doc: "whether the first row is names, or which row is", Values: []string{"on", "off"}},
-		{Name: "sheet", Type: OptionText, Default: "the first one", Doc: "sheet of a workbook"},
-		{Name: "missing", Type: OptionText, Default: "empty, NA, nan", Doc: "what stands for a missing value", Repeat: true},
+	"feed": slices.Concat(reading, []OptionDoc{
 		{Name: "group", Type: OptionColumn, Default: "none", Doc: "rows of one value never straddle the split", Repeat: true},
 		{Name: "order", Type: OptionColumn, Default: "none", Doc: "the test part is the latest rows by this column"},
 		{Name: "ignore", Type: OptionColumn, Default: "none", Doc: "column that is left out", Repeat: true},
-		{Name: "series", Type: OptionColumn, Default: "none", Doc: "column that says which rows make one series"},
-	},
-	"infer": {
+	}),
+	"infer": slices.Concat(reading, []OptionDoc{
 		{Name: "probabilities", Type: OptionSwitch, Default: "off", Doc: "add one column per class"},
 		{Name: "top", Type: OptionWhole, Default: "1", Min: 1, Doc: "number of answers for each row"},
 		{Name: "batch", Type: OptionWhole, Default: "chosen by size", Min: 1, Doc: "number of rows at once"},
 		{Name: "trial", Type: OptionWhole, Default: "the best one", Min: 1, Doc: "trial whose model answers"},
-	},
+	}),
 }
 
 func optionDoc(word, name string) *OptionDoc {

@@ -98,7 +98,7 @@ def _bind_picture(names: _Names, program: Program, inputs: dict[str, Binding], n
     """Bind the one picture field that no name fits to the one column of pictures; check that pictures are what fields want."""
     from .picture import check_field
     source, columns = names.source, pictures_of(names.source)
-    open_fields = [f for f in program.inputs if f.rank >= 2 and f.name not in inputs]
+    open_fields = [f for f in program.inputs if (f.rank >= 2 or f.rank and source.endings == {".npy"}) and f.name not in inputs]
     left = [c for c in names.left if c in columns]
     if len(open_fields) == 1 and len(left) == 1:
         inputs[open_fields[0].name] = Binding(open_fields[0], (left[0],))
@@ -108,10 +108,10 @@ def _bind_picture(names: _Names, program: Program, inputs: dict[str, Binding], n
     for f in program.inputs:
         b = inputs.get(f.name)
         if b and any(c in columns for c in b.columns):
-            if f.is_class or f.rank < 2:
+            if f.is_class or f.rank < 2 and ".npy" not in source.endings:
                 raise Fault(f"{source.name}: {b.says()} holds pictures, but {f.name} is {f.says()}.", where={"file": source.name, "field": f.name},
                             hint=f"Declare for instance {f.name} :: Tensor[64, 64, 3].")
-            check_field(f, source.name)
+            check_field(f, source.name, source.endings)
     if columns and source.layout == "folders":
         others = [f for f in program.inputs if f.name not in inputs]
         if others:

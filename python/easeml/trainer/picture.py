@@ -1,45 +1,34 @@
 """Pictures: from a file's bytes to the numbers of a ``Tensor[h, w, c]``, in one way for training and for answering.
 
 The way: turned as its EXIF data says; a palette expanded; what is transparent put on white (but where the
-program wants four channels); grey or colours as the program has it, 0 to 255; fitted whole into height and
-width, the proportions kept, what is left over black. 16 bits a channel become 0 to 255 with fractions.
+program wants four channels); grey or colours as the program has it; fitted whole into height and width, the
+proportions kept, what is left over black. 8 bits a channel stay 0 to 255, 16 bits become 0 to 255 with
+fractions, so that none of their 65,536 steps is lost; other numbers (FITS, TIFF of floats) stay what they are.
+A stack of grey pages, or channels beyond colours, are channels. Arrays (NPY) must have the field's shape.
 """
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from .fault import Fault, one_sentence
+from .decode import CHANNELS, ENDINGS, MOST_BYTES, is_picture, opened, upright  # noqa: F401
+from .fault import Fault
 from .program import Field
 
-ENDINGS = (".png", ".jpg", ".jpeg")
-"""The endings of files that are read as pictures."""
-
-OTHER_ENDINGS = (".tif", ".tiff", ".gif", ".bmp", ".webp", ".heic", ".fits", ".dcm", ".svg", ".avif", ".jp2")
-"""Endings of pictures that can't be read yet."""
-
-MOST_BYTES = 200_000_000
-MOST_PIXELS = 64_000_000
-"""A larger picture is refused before it is decoded."""
-
-CHANNELS = (1, 3, 4)
+PLAIN = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp")
+"""Endings of pictures that have 1, 3 or 4 channels and no others."""
 
 
-def is_picture(path: str) -> bool:
-    """Whether a file's name says that it is a picture that can be read."""
-    return path.lower().endswith(ENDINGS)
-
-
-def check_field(f: Field, source: str) -> None:
-    """Raise `Fault` where picture files can't fill a field: its channels must be 1, 3 or 4."""
-    if f.rank in (2, 3) and (f.rank == 2 or f.shape[2] in CHANNELS):
+def check_field(f: Field, source: str, endings: set[str]) -> None:
+    """Raise `Fault` where no picture file with such endings can fill a field."""
+    if ".npy" in endings:
         return
-    raise Fault(f"{f.name} is {f.says()}, but picture files have height, width and 1 channel (grey), 3 (colours) or 4 (colours and transparency).",
+    if f.rank in (2, 3) and (f.rank == 2 or f.shape[2] in CHANNELS or endings - set(PLAIN)):
+        return
+    raise Fault(f"{f.name} is {f.says()}, but such picture files have height, width and 1 channel (grey), 3 (colours) or 4 (colours and transparency).",
                 kind="unsupported", where={"file": source, "field": f.name}, hint=f"Declare for instance {f.name} :: Tensor[64, 64, 3].")
 
 
@@ -47,26 +36,48 @@ def check_field(f: Field, source: str) -> None:
 class Canon:
     """The canonical conversion to one field's shape; it counts what it did, to be said."""
 
-    height: int
-    width: int
-    channels: int
+    shape: tuple[int, ...]
+    name: str = "image"
     sizes: Counter = field(default_factory=Counter)
     did: Counter = field(default_factory=Counter)
 
     @classmethod
     def of(cls, f: Field) -> "Canon":
-        """The conversion to a field of rank 2 or 3."""
-        height, width, channels = (*f.shape, 1)[:3]
-        return cls(height, width, channels)
+        """The conversion to a field."""
+        return cls(tuple(f.shape), f.name)
+
+    @property
+    def height(self) -> int:
+        """Rows of pixels that the field has."""
+        return self.shape[0]
+
+    @property
+    def width(self) -> int:
+        """Columns of pixels that the field has."""
+        return self.shape[1]
+
+    @property
+    def channels(self) -> int:
+        """Channels that the field has; 1 where it has no axis for them."""
+        return (*self.shape, 1)[2]
 
     def convert(self, content: bytes) -> np.ndarray:
-        """The picture's numbers [h·w·c]: uint8, or float32 where the file has 16 bits a channel.
+        """The picture's numbers [h·w·c]: uint8, or float32 where the file holds more than 8 bits a channel.
 
         Raises `Fault` whose message goes after the picture's name: "breaks off before its end".
         """
-        picture = _opened(content)
-        turned = _upright(picture)
-        if turned is not picture:
+        found = opened(content)
+        for what, n in found.did.items():
+            self.did[what] += n
+        if found.exact:
+            return self._exact(found.pixels)
+        if len(self.shape) not in (2, 3):
+            raise Fault(f"is a picture, but {self.name} is {self._says()}", hint="save it as NPY")
+        if found.image is None:
+            self.sizes[found.pixels.shape[1::-1]] += 1
+            return np.ascontiguousarray(self._of_pixels(found.pixels)).reshape(-1)
+        turned = upright(found.image)
+        if turned is not found.image:
             self.did["turned"] += 1
         self.sizes[turned.size] += 1
         plain = self._plain(turned)
@@ -77,12 +88,57 @@ class Canon:
             values = np.stack(layers, axis=-1)
         return np.ascontiguousarray(values).reshape(-1)
 
+    def _says(self) -> str:
+        return "Tensor[" + ", ".join(map(str, self.shape)) + "]"
+
+    def _exact(self, values: np.ndarray) -> np.ndarray:
+        """An array of the field's shape, axes of length 1 aside."""
+        if [d for d in values.shape if d != 1] != [d for d in self.shape if d != 1]:
+            has = "×".join(map(str, values.shape)) or "one number"
+            raise Fault(f"is an array of {has}, but {self.name} is {self._says()}", hint="bring it to that shape")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise Fault("holds numbers that are missing or infinite", hint="fill them in, or leave it out")
+        kind = np.uint8 if values.dtype in (np.uint8, np.bool_) else np.float32
+        return np.ascontiguousarray(values, dtype=kind).reshape(-1)
+
+    def _of_pixels(self, values: np.ndarray) -> np.ndarray:
+        """Pixels [h, w, c] with the field's channels and size."""
+        if values.dtype == np.float32 and values.size:
+            good = np.isfinite(values)
+            if not good.all():
+                if not good.any():
+                    raise Fault("holds no number at all", hint="leave it out")
+                self.did["blank"] += 1
+                values = np.where(good, values, values[good].min())
+        have, want = values.shape[2], self.channels
+        if have != want:
+            if want == 1 and have in (3, 4):
+                self.did["greyed"] += 1
+                values = (values[..., :3].astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32))[..., None]
+            elif have == 1 and want in (3, 4):
+                full = 255 if values.dtype == np.uint8 else 255.0
+                values = np.concatenate([values] * 3 + ([np.full_like(values, full)] if want == 4 else []), axis=2)
+            elif have == 4 and want == 3:
+                values = values[..., :3]
+            elif have == 3 and want == 4:
+                values = np.concatenate([values, np.full_like(values[..., :1], 255)], axis=2)
+            else:
+                raise Fault(f"has {have} channel{'s' if have > 1 else ''}, but {self.name} is {self._says()}", hint=f"declare Tensor[{self.height}, {self.width}, {have}]")
+        if values.shape[:2] == (self.height, self.width):
+            return values
+        from PIL import Image
+        layers = [np.asarray(self._fitted(Image.fromarray(np.ascontiguousarray(values[..., k])), say=k == 0)) for k in range(values.shape[2])]
+        return np.stack(layers, axis=-1)
+
     def _plain(self, p):
         """The picture in the mode that the field has: L, RGB or RGBA; F for 16 bits."""
         from PIL import Image
-        if p.mode.startswith("I") or p.mode == "F":  # 16 bits of grey; of colours Pillow gives the upper 8
+        if p.mode.startswith("I") or p.mode == "F":
             self.did["deep"] += 1
             return Image.fromarray(np.asarray(p).astype(np.float32) / np.float32(257.0))
+        if self.channels not in CHANNELS:
+            have = 1 if p.mode in ("1", "L") else len(p.getbands()) if p.mode in ("RGB", "RGBA") else 3
+            raise Fault(f"has {have} channel{'s' if have > 1 else ''}, but {self.name} is {self._says()}", hint=f"declare Tensor[{self.height}, {self.width}, {have}]")
         clear = p.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in p.info
         if clear:
             p = p.convert("RGBA")
@@ -99,17 +155,17 @@ class Canon:
             self.did["greyed"] += 1
         return p if p.mode == mode else p.convert(mode)
 
-    def _fitted(self, p):
+    def _fitted(self, p, *, say: bool = True):
         from PIL import Image
         if p.size == (self.width, self.height):
             return p
-        self.did["fitted"] += 1
+        self.did["fitted"] += say
         scale = min(self.width / p.width, self.height / p.height)
         size = (min(self.width, max(1, round(p.width * scale))), min(self.height, max(1, round(p.height * scale))))
         small = p.resize(size, Image.Resampling.BILINEAR)
         if size == (self.width, self.height):
             return small
-        self.did["barred"] += 1
+        self.did["barred"] += say
         whole = Image.new(p.mode, (self.width, self.height), 0 if p.mode in ("L", "F") else (0,) * len(p.getbands()) if p.mode != "RGBA" else (0, 0, 0, 255))
         whole.paste(small, ((self.width - size[0]) // 2, (self.height - size[1]) // 2))
         return whole
@@ -126,7 +182,9 @@ class Canon:
             said.append(f"{source}: pictures of {few} pixels are fitted whole into {self.height}×{self.width}"
                         + (", with black bars where the proportions differ" if did["barred"] else ""))
         for key, words in (("turned", "turned as their EXIF data say"), ("clear", "transparent in places, put on white"),
-                           ("greyed", "in colours, read as grey"), ("deep", "of 16 bits, brought to 0–255")):
+                           ("greyed", "in colours, read as grey"), ("deep", "of 16 bits, brought to 0–255 with fractions"),
+                           ("paged", "have several pages of colours, the first is read"), ("frames", "move, the first frame is read"),
+                           ("blank", "have blank pixels, read as their lowest value")):
             if did[key]:
                 said.append(f"{source}: {did[key]:,} of {n:,} pictures {words}")
         return said
@@ -136,45 +194,3 @@ def _is_grey(p) -> bool:
     """Whether a small look at a picture of colours shows none."""
     small = np.asarray(p.convert("RGB").resize((16, 16)), dtype=np.int16)
     return bool(abs(small.max(axis=-1) - small.min(axis=-1)).max() <= 2)
-
-
-def _opened(content: bytes):
-    """A decoded picture. Raises `Fault`."""
-    from PIL import Image, UnidentifiedImageError
-    if not content:
-        raise Fault("is empty", hint="download or save it again")
-    again = "download or save it again"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's own limit of pixels warns; ours refuses
-        try:
-            picture = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
-            width, height = picture.size
-            if width * height > MOST_PIXELS:
-                raise Fault(f"has {width:,} × {height:,} pixels, more than {MOST_PIXELS // 1_000_000} million", hint="make it smaller")
-            picture.load()
-        except Fault:
-            raise
-        except UnidentifiedImageError:
-            if content[:8] == b"\x89PNG\r\n\x1a\n" or content[:2] == b"\xff\xd8":
-                raise Fault("breaks off before its end", hint=again) from None
-            raise Fault("is no PNG or JPEG picture", hint="save it as PNG") from None
-        except Image.DecompressionBombError:
-            raise Fault(f"has more than {MOST_PIXELS // 1_000_000} million pixels", hint="make it smaller") from None
-        except MemoryError:
-            raise
-        except Exception as error:  # Pillow raises a dozen kinds for broken files
-            if "truncated" in str(error).lower() or isinstance(error, EOFError):
-                raise Fault("breaks off before its end", hint=again) from None
-            raise Fault(f"is broken ({one_sentence(error)[:80]})", hint=again) from None
-    return picture
-
-
-def _upright(picture):
-    """The picture turned as its EXIF data say; itself where they say nothing, or nonsense."""
-    from PIL import ImageOps
-    try:
-        if picture.getexif().get(0x0112, 1) in (None, 1):
-            return picture
-        return ImageOps.exif_transpose(picture)
-    except Exception:  # nonsense in EXIF data is no reason to refuse a picture
-        return picture

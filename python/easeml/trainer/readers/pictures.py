@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Iterator, Sequence
 
 from ..fault import Fault
-from ..picture import MOST_BYTES, OTHER_ENDINGS, is_picture
+from ..decode import MOST_BYTES, OTHER_ENDINGS, is_picture
 from . import Block, Options, Source
 from .archive import Archive, Member
-from .csv import CSV
+from .kinds import open_kind
 
 _ROWS = 64
 """Pictures in a block: what is decoded at one time."""
 
-_TABLES = (".csv", ".tsv", ".tab")
+_TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".xls", ".ods")
 MOST_TABLE = 500_000_000
 
 
@@ -90,19 +90,23 @@ class Pictures(Source):
         others = Counter(posixpath.splitext(m.path)[1].lower() for m in members if m.path.lower().endswith(OTHER_ENDINGS))
         if others:
             ending, n = others.most_common(1)[0]
-            return Fault(f"{self.name} holds no PNG or JPEG pictures; it has {n:,} {ending} files.", kind="unsupported", where={"file": self.name},
-                         hint="Save them as PNG.")
-        return Fault(f"{self.name} holds no PNG or JPEG pictures.", where={"file": self.name}, hint=f"Feed {tables[0]} itself." if tables else None)
+            return Fault(f"{self.name} holds no pictures that can be read; it has {n:,} {ending} files.", kind="unsupported", where={"file": self.name},
+                         hint="Save them as PNG or TIFF.")
+        return Fault(f"{self.name} holds no pictures.", where={"file": self.name}, hint=f"Feed {tables[0]} itself." if tables else None)
 
-    def _find_table(self, found: list[Member], options: Options) -> CSV | None:
+    def _find_table(self, found: list[Member], options: Options) -> Source | None:
         """The one table of the archive whose cells name pictures, opened; None where there is none. Raises `Fault` for several."""
         by_path = {m.path: m for m in found}
-        fitting: list[tuple[str, CSV, set[str]]] = []
+        fitting: list[tuple[str, Source, set[str]]] = []
         known = [m for m in self._archive.members if m.path.lower().endswith(_TABLES)]
         near: Fault | None = None
         for m in known[:20]:
             at = posixpath.dirname(m.path)
-            table = self._opened(m, options)
+            try:
+                table = self._opened(m, options)
+            except Fault as fault:  # it matters only where no other table fits
+                near = near or fault
+                continue
             columns, missed = _columns_of_pictures(table, at, by_path)
             if columns:
                 fitting.append((at, table, columns))
@@ -120,7 +124,7 @@ class Pictures(Source):
         self._by_path = by_path
         return table
 
-    def _opened(self, m: Member, options: Options) -> CSV:
+    def _opened(self, m: Member, options: Options) -> Source:
         """A table of the archive, from a copy that goes away with this source."""
         name = placed(self.name, m.path)
         try:
@@ -132,13 +136,18 @@ class Pictures(Source):
         self._copies = getattr(self, "_copies", None) or tempfile.TemporaryDirectory(prefix="easeml-")
         path = Path(self._copies.name) / f"{len(list(Path(self._copies.name).iterdir()))}{posixpath.splitext(m.path)[1].lower()}"
         path.write_bytes(content)
-        return CSV(name, path, options)
+        return open_kind(name, path, options)
 
     def _say_left_out(self) -> None:
         left = [m.path for m in self._archive.members if not is_picture(m.path) and not (self._table and m.path.lower().endswith(_TABLES))]
         if left:
             some = ", ".join(posixpath.basename(p) for p in left[:3]) + (" …" if len(left) > 3 else "")
-            self.notes.append(f"{self.name}: {len(left):,} {'file that is' if len(left) == 1 else 'files that are'} no PNG or JPEG picture left out ({some})")
+            self.notes.append(f"{self.name}: {len(left):,} {'file that is' if len(left) == 1 else 'files that are'} no picture left out ({some})")
+
+    @property
+    def endings(self) -> set[str]:
+        """The endings of its pictures."""
+        return {posixpath.splitext(m.path)[1].lower() for m in self._archive.members if is_picture(m.path)}
 
     @property
     def class_folders(self) -> list[str]:
@@ -170,9 +179,9 @@ class Pictures(Source):
                 yield Block(columns, whole.rows[at:end], None if whole.lines is None else whole.lines[at:end], broken,
                             read=int(self.size * whole.read / max(1, self._table.size)))
 
-    def _cell(self, value: str):
+    def _cell(self, value):
         """A cell of a column of pictures; None where it is empty."""
-        value = value.strip()
+        value = "" if value is None else str(value).strip()
         return Picture(value, self._archive, self._by_path.get(_joined(self._at, value))) if value else None
 
 
@@ -198,7 +207,7 @@ def _joined(folder: str, cell: str) -> str:
     return posixpath.normpath(posixpath.join(folder, cell.replace("\\", "/")))
 
 
-def _columns_of_pictures(table: CSV, at: str, by_path: dict[str, Member]) -> tuple[set[str], str | None]:
+def _columns_of_pictures(table: Source, at: str, by_path: dict[str, Member]) -> tuple[set[str], str | None]:
     """The columns of which half the cells of the first rows name pictures; and a cell that looks as if it did but doesn't."""
     try:
         block = next(iter(table.blocks()), None)
@@ -206,7 +215,7 @@ def _columns_of_pictures(table: CSV, at: str, by_path: dict[str, Member]) -> tup
         return set(), None
     columns, missed = set(), None
     for name, cells in (block.columns if block else {}).items():
-        cells = [c.strip() for c in cells[:500] if c.strip()]
+        cells = [str(c).strip() for c in cells[:500] if c is not None and str(c).strip()]
         there = sum(_joined(at, c) in by_path for c in cells)
         if cells and there * 2 >= len(cells):
             columns.add(name)
