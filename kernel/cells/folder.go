@@ -186,7 +186,7 @@ func (g *gathered) walk(ctx context.Context, root, prefix string, tables bool) e
 			return context.Cause(ctx)
 		}
 		name := e.Name()
-		if p != root && (strings.HasPrefix(name, ".") || name == "__MACOSX") {
+		if p != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~$") || name == "__MACOSX") {
 			if e.IsDir() {
 				return fs.SkipDir
 			}
@@ -200,7 +200,7 @@ func (g *gathered) walk(ctx context.Context, root, prefix string, tables bool) e
 			return err
 		}
 		rel = path.Join(prefix, filepath.ToSlash(rel))
-		if !inFolder(p) && !(tables && isTable(name) && !strings.HasPrefix(name, "~$")) {
+		if !inFolder(p) && !(tables && isTable(name)) {
 			if e.Type().IsRegular() && !hasEnding(name, ".db", ".ini") {
 				g.left = append(g.left, rel)
 			}
