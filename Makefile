@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 export CGO_ENABLED := 0
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: bench-walk bench-allocator prior help setup build env kernelspec data demo test test-go test-python test-browser test-models lab lock clean
+.PHONY: bench-walk bench-kernel cross bench-allocator prior help setup build env kernelspec data demo test test-go test-python test-browser test-models lab lock clean
 
 help:
 	@echo "make setup   build bin/easeml, make the Python environment, install the kernel into it"
@@ -17,6 +17,8 @@ help:
 	@echo "make lab     set up, then open JupyterLab with the kernel ready"
 	@echo "make test    set up, then the quick tests"
 	@echo "make test-models   set up, then what is large: ten thousand pictures, about three minutes"
+	@echo "make cross   kernel and command line for Linux, macOS and Windows, amd64 and arm64, to see that they build"
+	@echo "make bench-kernel  our kernel beside ipykernel: start, echo, many cells, memory; some minutes"
 	@echo "make test-browser  set up, then JupyterLab in a Chromium, about six minutes"
 
 setup: build env kernelspec data
@@ -87,6 +89,10 @@ test-browser: setup
 # From feed to the first real model, warm and cold, beside a plain scikit-learn script in the same run.
 bench-walk: setup
 	@$(PY) python/bench_walk.py
+
+# Our kernel beside ipykernel: start, echo, ten thousand small and a hundred large cells, memory; some minutes.
+bench-kernel: setup
+	@$(PY) python/bench_kernel.py
 
 # The allocator's replays and speed, written into docs/allocator-report.md (ten minutes and more; DRAWS=20 for a quick look).
 DRAWS ?= 200

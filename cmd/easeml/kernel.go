@@ -56,7 +56,7 @@ func runKernel(ctx context.Context, connection string) error {
 	handler := cells.New(cells.Config{Connect: findServer, Notebook: os.Getenv("JPY_SESSION_NAME"), Log: log})
 	defer handler.Close()
 	return jupyter.Serve(ctx, jupyter.Config{
-		ConnectionFile: connection, Info: kernelInfo(), HistoryFile: history, Log: log, Interrupts: interrupts,
+		ConnectionFile: connection, Info: kernelInfo(), HistoryFile: history, Log: log, Interrupts: interrupts, AtRest: shrink,
 	}, handler)
 }
 

@@ -27,6 +27,9 @@ type Config struct {
 	// Interrupts, if not nil, does what an interrupt message does for each value: pass a channel of signal.Notify with os.Interrupt to make
 	// Ctrl+C in a terminal stop the cell and not the kernel.
 	Interrupts <-chan os.Signal
+	// AtRest, if not nil, is called in a goroutine of its own when nothing has been served on the shell channel for a second: the time to
+	// give memory back.
+	AtRest func()
 
 	limits *limits // nil: defaultLimits; tests tighten them
 }

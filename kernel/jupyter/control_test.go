@@ -193,3 +193,25 @@ func TestEndOfContext(t *testing.T) {
 	}
 	c.Ended()
 }
+
+// A kernel is at rest after each request, once, and never while a cell runs.
+func TestAtRest(t *testing.T) {
+	h := newTiny()
+	rest := make(chan struct{}, 100)
+	c := start(t, h, tight(func(l *limits) { l.rest = 1 }), func(c *Config) { c.AtRest = func() { rest <- struct{}{} } })
+	<-rest // nothing was asked yet
+	for range 3 {
+		id := c.Execute("hold")
+		<-h.hold
+		c.RequestOn(jupytertest.Control, "kernel_info_request", struct{}{})
+		if len(rest) > 0 {
+			t.Error("at rest while a cell runs")
+		}
+		h.hold <- "go"
+		c.Wait(id)
+		<-rest
+		if len(rest) > 0 {
+			t.Error("at rest twice")
+		}
+	}
+}

@@ -22,6 +22,7 @@ type kernel struct {
 	codec   *codec
 	topic   string // start of the topics of iopub
 	ports   connectReply
+	atRest  func()
 	history *history
 
 	sockets []*socket
@@ -68,6 +69,9 @@ func newKernel(c Config, conn *connection, h Handler) *kernel {
 	k := &kernel{
 		info: c.Info, handler: h, limits: c.limits, log: c.Log, codec: newCodec(conn.Key), topic: "kernel." + uuid.NewString() + ".",
 		ports: connectReply{conn.Shell, conn.IOPub, conn.Stdin, conn.Control, conn.HB}, shell: newQueue(), control: newQueue(), stopped: make(chan struct{}),
+	}
+	if k.atRest = c.AtRest; k.atRest == nil {
+		k.atRest = func() {}
 	}
 	if k.limits == nil {
 		k.limits = defaultLimits()

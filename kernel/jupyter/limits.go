@@ -17,6 +17,7 @@ type limits struct {
 	stdin    time.Duration // for the frontend's stdin connection to appear
 	complete time.Duration // for a completion or inspection; JupyterLab waits a second
 	parent   time.Duration // between two looks at the parent process
+	rest     time.Duration // without a request until the kernel counts as at rest
 
 	frame    int // bytes of one frame
 	message  int // bytes of one message
@@ -42,6 +43,7 @@ func defaultLimits() *limits {
 		stdin:     5 * time.Second,
 		complete:  time.Second,
 		parent:    time.Second,
+		rest:      time.Second,
 		frame:     64 << 20,
 		message:   128 << 20,
 		frames:    1024,

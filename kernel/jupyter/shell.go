@@ -4,17 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 	"unicode/utf8"
 )
 
 // shellLoop serves the requests of the shell socket strictly in order. That completion waits for a running cell is meant: an idle in the
 // middle of a run makes JupyterLab show the kernel as idle.
 func (k *kernel) shellLoop(ctx context.Context) {
+	rest := time.AfterFunc(k.limits.rest, k.atRest)
+	defer rest.Stop()
 	for {
 		r, own := k.shell.next(ctx)
 		if r == nil {
 			return
 		}
+		rest.Stop()
 		if r.kind == "execute_request" {
 			k.execute(ctx, own, r)
 		} else {
@@ -23,6 +27,7 @@ func (k *kernel) shellLoop(ctx context.Context) {
 			k.status(r, "idle", nil)
 		}
 		k.shell.done()
+		rest.Reset(k.limits.rest)
 		if r.kind == "shutdown_request" {
 			k.once.Do(func() { close(k.stopped) })
 			return
