@@ -92,13 +92,16 @@ func (c *Client) Rejects(ctx context.Context, user, name string, feed, offset, l
 }
 
 // Examples lists accepted examples in order of their numbers, without their
-// content. A page that is shorter than the limit is the last one.
+// content unless the query asks for it. A page that is shorter than the limit is the last one.
 func (c *Client) Examples(ctx context.Context, user, name string, q ExamplesQuery) (examples []Example, err error) {
 	query := url.Values{}
 	setInt(query, "after", q.After)
 	setInt(query, "limit", q.Limit)
 	setText(query, "part", q.Part)
 	setText(query, "state", q.State)
+	if q.Content {
+		query.Set("content", "true")
+	}
 	_, err = c.get(ctx, taskPath(user, name, "examples"), query, &examples)
 	return examples, err
 }

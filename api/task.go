@@ -247,7 +247,7 @@ type Version struct {
 	Created time.Time `json:"created"`
 }
 
-// Example is one accepted example, without its content.
+// Example is one accepted example.
 type Example struct {
 	Number int    `json:"number"`
 	Part   string `json:"part"`
@@ -257,7 +257,28 @@ type Example struct {
 	Source string `json:"source"`
 	Row    int64  `json:"row"`
 	Hash   string `json:"hash"`
+
+	Content []Content `json:"content,omitempty"` // only where it was asked for
 }
+
+// Content is what one field of an example holds, small enough to be shown. Kind
+// says which of Text, Numbers and PNG is meant.
+type Content struct {
+	Field   string     `json:"field"`
+	Kind    string     `json:"kind"` // text | numbers | picture
+	Missing bool       `json:"missing,omitempty"`
+	Shape   []int      `json:"shape,omitempty"`   // of a tensor; of a series the steps first
+	Text    string     `json:"text,omitempty"`    // a label
+	Numbers []*float64 `json:"numbers,omitempty"` // all, or the means of 64 stretches of them; null = missing
+	PNG     []byte     `json:"png,omitempty"`     // a small picture
+}
+
+// The kinds of Content.
+const (
+	ContentText    = "text"
+	ContentNumbers = "numbers"
+	ContentPicture = "picture"
+)
 
 // PatchExamples is the body of PATCH …/examples: numbers and ranges of
 // examples to switch on or off, such as "17" and "90..95", or "all".
@@ -273,4 +294,7 @@ type ExamplesQuery struct {
 	Limit int
 	Part  string // train | validation | test
 	State string // on | off
+	// Content asks also for what is in the examples, at most 100 of them at a time.
+	// Only the task's owner gets it.
+	Content bool
 }

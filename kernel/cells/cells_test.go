@@ -563,6 +563,21 @@ func TestRefine(t *testing.T) {
 	}
 }
 
+func TestRefineShow(t *testing.T) {
+	w := newWorld(t)
+	c := w.cells()
+	w.task("digits") // 300 examples
+	contains(t, run(t, c, "refine digits show 3, 7..8").text(), "digits · what is in 3 examples\n", "7   train   x          3.5", "Next: refine digits off NUMBERS")
+	contains(t, run(t, c, "refine show 299..310").text(), "what is in 2 examples of 12", "149.5")
+	contains(t, run(t, c, "refine show 1..20, 31..50, 90").text(), "what is in 24 examples of 41", "15.5", "More: refine digits show 35..50, 90")
+	contains(t, run(t, c, "refine show all").text(), "what is in 24 examples of 300", "More: refine digits show 25..300")
+	contains(t, run(t, c, "refine show 400").text(), "digits has no such examples: the numbers go from 1 to 300.")
+	// What is in examples is shown where it is asked for, nowhere else.
+	if text := run(t, c, "refine digits; refine digits 3, 7..8").text(); strings.Contains(text, "3.5") {
+		t.Errorf("content in\n%s", text)
+	}
+}
+
 func TestWhy(t *testing.T) {
 	w := newWorld(t)
 	c := w.cells()

@@ -20,14 +20,15 @@ func (c *cell) refine(ctx context.Context, s *lang.Refine) error {
 	switch {
 	case s.Action == lang.RefineLabel:
 		return notServed("Correcting labels is not served yet.", "Examples with a wrong label can be switched off: refine off NUMBERS")
-	case s.Content:
-		return notServed("Showing what is in examples is not served yet.", "refine NUMBERS says where they come from.")
 	case s.Suspects:
 		return notServed("Looking for suspects is not served yet.", "refine NUMBERS shows examples, refine off NUMBERS switches them off.")
 	}
 	task, before, _, err := c.session.view(ctx, s.Task)
 	if err != nil {
 		return err
+	}
+	if s.Content {
+		return c.contents(ctx, s, task, before)
 	}
 	if s.Action == lang.RefineShow {
 		return c.examples(ctx, s, task, before)

@@ -217,6 +217,9 @@ func (w *world) listExamples(r http.ResponseWriter, q *http.Request) {
 	list := []api.Example{}
 	for n := after + 1; n <= v.Examples+v.Off && len(list) < limit; n++ {
 		e := api.Example{Number: n, Part: "train", Label: "x", On: n > v.Off, Source: "a.csv", Row: int64(n)}
+		if q.URL.Query().Get("content") == "true" {
+			e.Content = []api.Content{{Field: "a", Kind: api.ContentNumbers, Numbers: []*float64{new(float64(n) / 2)}}}
+		}
 		if q.URL.Query().Get("state") != "off" || !e.On {
 			list = append(list, e)
 		}

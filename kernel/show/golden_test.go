@@ -93,7 +93,22 @@ func goldens() map[string]Output {
 			r.Expected = &api.Expected{Mean: 0.98, SD: 0.01, Seconds: float64(1 + 7*i), SecondsSD: 1, Gain: 0.002, Chance: 0.3}
 		}
 	}
+	contents := []api.Example{
+		{Number: 17, Part: "test", Label: "oak", On: true, Content: []api.Content{
+			{Field: "age", Kind: api.ContentNumbers, Numbers: []*float64{ptr(12.5)}, Shape: []int{1}},
+			{Field: "site", Kind: api.ContentText, Text: "north\nslope"},
+			{Field: "spectrum", Kind: api.ContentNumbers, Numbers: []*float64{ptr(0.0), ptr(1.0), nil, ptr(4.0), ptr(2.0)}, Shape: []int{5}}}},
+		{Number: 1204, Part: "train", Label: "birch", Content: []api.Content{
+			{Field: "age", Kind: api.ContentNumbers, Numbers: []*float64{nil}, Shape: []int{1}},
+			{Field: "site", Kind: api.ContentText, Missing: true},
+			{Field: "spectrum", Kind: api.ContentNumbers, Numbers: []*float64{ptr(3.0), ptr(3.0), ptr(3.0), ptr(3.0), ptr(3.0)}, Shape: []int{5}}}}}
+	pictures := []api.Example{
+		{Number: 17, Part: "test", Label: "3", On: true, Content: []api.Content{{Field: "image", Kind: api.ContentPicture, Shape: []int{8, 8, 1}, PNG: []byte("a picture")}}},
+		{Number: 90, Part: "train", Label: `<b>"8"`, Content: []api.Content{{Field: "image", Kind: api.ContentPicture, Shape: []int{8, 8, 1}, PNG: []byte("another")}}}}
 	return map[string]Output{
+		"contents":            Contents("leaves", final, 2, contents, ""),
+		"contents-pictures":   Contents("digits", final, 40, pictures, "refine digits show 91..128"),
+		"contents-beyond":     Contents("digits", final, 1, nil, ""),
 		"declared":            Declared("digits", api.Declared{Outcome: "created", View: declared, Count: count}),
 		"declared-no-torch":   Declared("digits", api.Declared{Outcome: "created", View: noTorch, Count: count}),
 		"declared-same":       Declared("digits", api.Declared{Outcome: "same", View: final}),
@@ -233,6 +248,9 @@ func TestForms(t *testing.T) {
 			}
 			continue
 		}
+		if strings.Contains(out.HTML, "<img") {
+			continue // a grid of pictures says it in another order
+		}
 		plain := html.UnescapeString(tag.ReplaceAllString(out.HTML, ""))
 		full := out.Text
 		if strings.Contains(full, "…") {
@@ -240,6 +258,19 @@ func TestForms(t *testing.T) {
 		}
 		if words(plain) != words(full) {
 			t.Errorf("%s: HTML says\n%s\ntext says\n%s", name, words(plain), words(full))
+		}
+	}
+}
+
+// Pictures stand in the page itself, each with its label, number and part.
+func TestPicturesInAGrid(t *testing.T) {
+	out := goldens()["contents-pictures"].HTML
+	for _, want := range []string{
+		`<img src="data:image/png;base64,YSBwaWN0dXJl" alt="example 17"><div><b>3</b></div><div>17 · test</div>`,
+		`<b>&lt;b&gt;&#34;8&#34;</b></div><div>90 · train · off</div>`, `<code>refine digits show 91..128</code>`,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in\n%s", want, out)
 		}
 	}
 }

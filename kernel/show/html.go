@@ -17,6 +17,9 @@ var layout = template.Must(template.New("page").Parse(`<div>
 <tbody>{{$bars := .Table.Bars}}
 {{- range .Table.Rows}}<tr>{{range .Cells}}<td align="{{.Align}}" style="text-align: {{.Align}}">{{.Text}}</td>{{end}}{{if $bars}}<td>{{with .Bar}}<meter style="width: 8em" min="0" max="1" value="{{.}}"></meter>{{end}}</td>{{end}}</tr>{{end -}}
 </tbody></table>
+{{- else if .Grid}}<div>
+{{- range .Grid}}<div style="display: inline-block; margin: 4px; width: 112px; text-align: center; vertical-align: top"><img src="{{.Source}}" alt="example {{.Number}}"><div><b>{{.Label}}</b></div><div>{{.Number}} · {{.Part}}{{with .State}} · {{.}}{{end}}</div></div>{{end -}}
+</div>
 {{- else if .Shape}}<pre>{{.Shape}}</pre>
 {{- else if .First}}<div><b>{{.Line}}</b></div>
 {{- else if .Label}}<div style="padding-left: 3em; text-indent: -3em"><span style="display: inline-block; width: 3em; text-indent: 0"><b>{{.Label}}</b></span> {{.Line}}</div>
@@ -50,6 +53,7 @@ type htmlBlock struct {
 	Indent bool
 	Shape  string
 	Table  *htmlTable
+	Grid   []thumbnail
 }
 
 var measured = regexp.MustCompile(`(\d) (%|(?:s|min|h|d|kB|MB|GB|TB|of)\b)`)
@@ -83,7 +87,7 @@ func (p *page) html() string {
 		Next   string
 	}{Lead: p.leadWords(), Next: p.next}
 	for i, b := range p.blocks {
-		h := htmlBlock{Line: bind(b.line), Label: b.label, First: i == 0, Indent: b.indent, Shape: b.shape}
+		h := htmlBlock{Line: bind(b.line), Label: b.label, First: i == 0, Indent: b.indent, Shape: b.shape, Grid: b.grid}
 		if b.table != nil {
 			h.Table = b.table.html()
 		}

@@ -12,13 +12,15 @@ type page struct {
 	lead   string // what stands before it; "" is "Next"
 }
 
-// block is one of: a line, a table, or text that keeps its shape.
+// block is one of: a line, a table, text that keeps its shape, or pictures, which
+// only HTML has.
 type block struct {
 	line   string
 	indent bool   // a line of evidence under another one
 	label  string // a word in front of the line that says what it is about
 	table  *table
 	shape  string // characters that keep their places, e.g. a caret under a word
+	grid   []thumbnail
 }
 
 // labelWidth is how many columns a label takes with the blanks after it.

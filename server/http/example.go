@@ -18,6 +18,7 @@ type listExamples struct {
 	Limit int    `query:"limit" minimum:"0" maximum:"10000" doc:"At most so many; 0: 1000."`
 	Part  string `query:"part" enum:"train,validation,test"`
 	State string `query:"state" enum:"on,off"`
+	ContentQuery
 }
 
 type patchExamples struct {
@@ -27,16 +28,16 @@ type patchExamples struct {
 
 // routeExamples adds examples and the dataset versions made of them.
 func (s *server) routeExamples() {
-	handle(s, http.MethodGet, "/tasks/{user}/{name}/examples", "list-examples", "Accepted examples, without their content",
+	handle(s, http.MethodGet, "/tasks/{user}/{name}/examples", "list-examples", "Accepted examples; with content also what is in them",
 		func(ctx context.Context, in *listExamples) (*answerOf[[]api.Example], error) {
 			return read(s, ctx, in.OfTask, func(r *store.Reader, task store.Task) ([]api.Example, error) {
 				filter := store.ExampleFilter{Part: in.Part}
 				if in.State != "" {
 					filter.On = new(in.State == "on")
 				}
-				limit := in.Limit
-				if limit == 0 {
-					limit = examplesPage
+				limit, err := in.page(ctx, task, in.Limit)
+				if err != nil {
+					return nil, err
 				}
 				list, err := r.Examples(task.ID, in.After, limit, filter)
 				if err != nil {
@@ -48,7 +49,7 @@ func (s *server) routeExamples() {
 						Number: e.Number, Part: e.Part, Label: e.Label, On: e.On, Feed: e.Feed, Source: e.Source, Row: e.Row, Hash: e.ExampleHash,
 					})
 				}
-				return views, nil
+				return views, in.fill(r, task, views)
 			})
 		})
 	handle(s, http.MethodPatch, "/tasks/{user}/{name}/examples", "refine", "Switch examples on or off: a new version, unless nothing changes", s.refine)

@@ -174,6 +174,16 @@ def test_at_most_two_redraws_a_second(story):
             assert (late - early).total_seconds() >= 1.95, (display, early, late)
 
 
+def test_pictures_are_shown_on_request_only(story):
+    book = story.book
+    assert book.panel.locator(".jp-OutputArea-output img").count() == 0
+    cell = book.run("refine digits show 1..30")
+    pictures = book.output(cell).locator("img")
+    expect(pictures).to_have_count(24)
+    expect(book.output(cell)).to_contain_text("refine digits show 25..30")
+    assert pictures.first.evaluate("e => [e.complete, e.naturalWidth, e.naturalHeight]") == [True, 64, 64]
+
+
 def test_nothing_is_drawn_where_nothing_changes(story):
     book = story.book
     book.chart(story.watch).evaluate("e => { e.dataset.same = 'yes' }")
