@@ -17,9 +17,14 @@ from .program import Field, Program, Target
 MOST_LEVELS = 50
 """A category's most frequent levels get a column each; the others share one."""
 
+MOST_STEPS = 512
+"""The most steps that series are brought to, where all must have the same length."""
+
 
 def field_kind(f: Field) -> str:
-    """``category``, ``number`` (rank ≤ 1) or ``picture`` (rank ≥ 2): how a field is prepared."""
+    """``category``, ``number`` (rank ≤ 1), ``picture`` (rank ≥ 2), ``series`` or ``tree``: how a field is prepared."""
+    if f.ragged:
+        return "series" if len(f.pointers) == 1 else "tree"
     if f.is_class:
         return "category"
     return "picture" if f.rank >= 2 else "number"
@@ -67,6 +72,18 @@ def _learn_category(f: Field, values: np.ndarray) -> dict:
     return {"kind": "category", "levels": levels, "missing": any(v is None for v in values)}
 
 
+def _learn_nodes(f: Field, values: np.ndarray) -> dict:
+    """Range, mean and deviation of each of a node's numbers; the usual and the largest count of nodes."""
+    whole = np.concatenate([v[:, f.width - f.size:] for v in values]) if len(values) else np.zeros((0, f.size))
+    seen = np.isfinite(whole)
+    count = np.maximum(1, seen.sum(axis=0))
+    mean = np.where(seen, whole, 0).sum(axis=0) / count
+    std = np.sqrt(np.where(seen, (whole - mean) ** 2, 0).sum(axis=0) / count)
+    lengths = [len(v) for v in values] or [1]
+    return {"kind": field_kind(f), "range": _range(whole), "mean": mean.tolist(), "std": np.where(std > 1e-12 * np.maximum(1, np.abs(mean)), std, 1.0).tolist(),
+            "length": int(min(MOST_STEPS, max(4, np.median(lengths)))), "longest": int(max(lengths))}
+
+
 def _range(values: np.ndarray) -> list[float]:
     finite = values[np.isfinite(values)]
     return [float(finite.min()), float(finite.max())] if finite.size else [0.0, 0.0]
@@ -89,6 +106,8 @@ class Preparation:
             values, kind = train.columns[f.name], field_kind(f)
             if kind == "category":
                 fields[f.name] = _learn_category(f, values)
+            elif kind in ("series", "tree"):
+                fields[f.name] = _learn_nodes(f, values)
             elif kind == "number":
                 fields[f.name] = _learn_numbers(f, values, normalization)
             else:
@@ -174,6 +193,9 @@ class Batch:
         blocks = []
         for f in self._preparation.program.inputs:
             state = self._preparation.state["fields"][f.name]
+            if state["kind"] == "series":
+                blocks.append(self.resampled.reshape(self.n, -1))
+                continue
             if state["kind"] == "category":
                 codes = self._codes(f)
                 width = len(state["levels"]) + 1
@@ -191,6 +213,48 @@ class Batch:
             if state["missing"]:
                 blocks.append(missing[:, state["missing"]].astype(np.float64))
         return np.ascontiguousarray(blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1))
+
+    @cached_property
+    def series(self) -> list[np.ndarray]:
+        """The series, each [steps, size]: gaps filled along the line between their ends, each number standardized."""
+        f = self._nodes("series")
+        state = self._preparation.state["fields"][f.name]
+        mean, std = np.asarray(state["mean"]), np.asarray(state["std"])
+        return [(_filled(v, mean) - mean) / std for v in self._examples.columns[f.name]]
+
+    @cached_property
+    def resampled(self) -> np.ndarray:
+        """The series [n, size, steps], all brought to the training rows' usual length along straight lines."""
+        f = self._nodes("series")
+        steps = self._preparation.state["fields"][f.name]["length"]
+        at = np.linspace(0.0, 1.0, steps)
+        out = np.empty((self.n, f.size, steps))
+        for i, v in enumerate(self.series):
+            own = np.linspace(0.0, 1.0, len(v)) if len(v) > 1 else np.zeros(1)
+            for k in range(f.size):
+                out[i, k] = v[:, k] if len(v) == steps else np.interp(at, own, v[:, k])
+        return out
+
+    @cached_property
+    def trees(self) -> list[np.ndarray]:
+        """The trees, each [nodes, 2 + size] from the root down: place of the parent (−1 for the root), which pointer leads
+        to the node, and its numbers, standardized, a missing one 0."""
+        f = self._nodes("tree")
+        state = self._preparation.state["fields"][f.name]
+        mean, std = np.asarray(state["mean"]), np.asarray(state["std"])
+        return [np.concatenate([v[:, :2], np.nan_to_num((v[:, 2:] - mean) / std, nan=0.0)], axis=1) for v in self._examples.columns[f.name]]
+
+    @property
+    def pointers(self) -> int:
+        """How many pointers a node of the trees has."""
+        return len(self._nodes("tree").pointers)
+
+    def _nodes(self, kind: str) -> Field:
+        """The first field that holds series, or trees."""
+        for f in self._preparation.program.inputs:
+            if field_kind(f) == kind:
+                return f
+        raise ValueError(f"there are no {kind} among the inputs")
 
     def _codes(self, f: Field) -> np.ndarray:
         """A category's levels as ints: their place, then missing, then never seen."""
@@ -238,3 +302,18 @@ class Batch:
                 values = (self._values(f).astype(np.float32, copy=False) - np.float32(state["lo"])) / np.float32(width)
                 return np.ascontiguousarray(values.reshape(self.n, *self.picture_shape))
         raise ValueError("there is no picture among the inputs")
+
+
+def _filled(steps: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Steps [m, size] without gaps: along the line between what stands around them, `mean` where nothing does."""
+    missing = np.isnan(steps)
+    if not missing.any():
+        return steps
+    out = steps.copy()
+    for k in range(steps.shape[1]):
+        gone = missing[:, k]
+        if gone.all():
+            out[:, k] = mean[k]
+        elif gone.any():
+            out[gone, k] = np.interp(np.flatnonzero(gone), np.flatnonzero(~gone), steps[~gone, k])
+    return out

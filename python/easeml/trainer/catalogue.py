@@ -143,6 +143,8 @@ def print_candidates(program: Path, profile: Path, template: str | None) -> int:
 _EXAMPLES = (  # a program for each template, so that estimates in the catalogue mean something
     {"input": {"fields": [{"name": "image", "tensor": [8, 8, 1]}]}, "output": {"fields": [{"name": "label", "class_count": 10}]}},
     {"input": {"fields": [{"name": "x", "tensor": [10]}]}, "output": {"fields": [{"name": "y", "tensor": [1]}]}},
+    {"input": {"fields": [{"name": "x", "tensor": [1]}], "pointers": ["next"]}, "output": {"fields": [{"name": "y", "class_count": 10}]}},
+    {"input": {"fields": [{"name": "x", "tensor": [1]}], "pointers": ["left", "right"]}, "output": {"fields": [{"name": "y", "class_count": 10}]}},
 )
 
 
@@ -150,7 +152,7 @@ def print_catalogue() -> int:
     """`catalogue`: every candidate once, with ``available``; estimates are for 1,000 small examples."""
     out = os.fdopen(protected_stdout(), "w", encoding="utf-8")
     seen: set[str] = set()
-    for raw, kind in zip(_EXAMPLES, ("classes", "numbers")):
+    for raw, kind in zip(_EXAMPLES, ("classes", "numbers", "classes", "classes")):
         labels = [str(i) for i in range(10)] if kind == "classes" else []
         for c in every(parse_program(raw), {"rows": 1000, "target": {"kind": kind, "labels": labels}}):
             if c.info.id not in seen and kind in c.info.kinds:

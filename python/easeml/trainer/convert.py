@@ -227,6 +227,15 @@ class Converter:
         self._said: dict[str, str] = {}
         self._missing_numbers = MISSING_NUMBERS | frozenset(missing)
 
+    def values(self, b: Binding, block: Block, problems: list[Problem]) -> np.ndarray:
+        """An input field's values, whatever it is but pictures that are files."""
+        if b.field.ragged:
+            from .nodes import nodes
+            return nodes(b, block, problems, self._source, self._missing_numbers)
+        if b.field.is_class:
+            return self.category(b, block, problems)
+        return self.tensor(b, block, problems, required=False)
+
     @property
     def said(self) -> list[str]:
         """What was done to whole columns, for ``read_as``."""

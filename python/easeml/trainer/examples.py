@@ -2,7 +2,7 @@
 
 ``examples*.arrow`` hold ``number`` and one column a field: fixed-size lists of numbers for tensors
 (a missing number is NaN; pictures that came as files of 8 bits are bytes), dictionary-encoded text for
-classes (a missing one is null).
+classes (a missing one is null), lists of numbers, node after node, for series and trees.
 ``index.arrow`` holds ``number``, ``part`` and ``on``.
 """
 
@@ -21,7 +21,8 @@ PARTS = ("train", "validation", "test")
 
 @dataclass
 class Examples:
-    """Rows of values by field: tensors as [n, size] floats, classes as [n] objects (str or None).
+    """Rows of values by field: tensors as [n, size] floats, classes as [n] objects (str or None), series and
+    trees as [n] objects, each [m, width] floats.
 
     ``numbers`` are the examples' numbers in their task; ``parts`` indices into `PARTS`;
     ``groups`` are ints, equal where rows must not be separated, or None.
@@ -52,6 +53,10 @@ def column_to_arrow(field: Field, values: np.ndarray):
 
     if field.is_class:
         return pa.array(values.tolist(), type=pa.string()).dictionary_encode()  # a list: pyarrow imports pandas for object arrays
+    if field.ragged:
+        offsets = np.concatenate([[0], np.cumsum([v.size for v in values], dtype=np.int64)])
+        flat = np.concatenate([v.reshape(-1) for v in values]) if len(values) else np.zeros(0)
+        return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(flat))
     flat = np.ascontiguousarray(values).reshape(-1)
     return pa.FixedSizeListArray.from_arrays(pa.array(flat), field.size)
 
@@ -68,6 +73,17 @@ def column_from_arrow(field: Field, column) -> np.ndarray:
         out[:] = column.to_pylist()
         return out
     chunks = column.chunks if hasattr(column, "chunks") else [column]
+    if field.ragged:
+        out = np.empty(len(column), dtype=object)
+        at = 0
+        for chunk in chunks:
+            flat, ends = chunk.values.to_numpy(zero_copy_only=False), chunk.offsets.to_numpy()
+            for a, b in zip(ends[:-1].tolist(), ends[1:].tolist()):
+                if (b - a) % field.width:
+                    raise Fault(f"The column {field.name} of the examples doesn't hold nodes of {field.width} numbers.", where={"field": field.name})
+                out[at] = flat[a:b].reshape(-1, field.width)
+                at += 1
+        return out
     parts = []
     for chunk in chunks:
         if pa.types.is_fixed_size_list(chunk.type) or pa.types.is_list(chunk.type):
@@ -141,11 +157,11 @@ def _row_groups(columns: dict[str, np.ndarray], inputs: tuple[Field, ...], n: in
 
     digests: dict[bytes, int] = {}
     out = np.empty(n, dtype=np.int64)
-    arrays = [np.ascontiguousarray(columns[f.name], dtype=np.float64) if not f.is_class else columns[f.name] for f in inputs]
+    arrays = [columns[f.name] if f.is_class or f.ragged else np.ascontiguousarray(columns[f.name], dtype=np.float64) for f in inputs]
     for i in range(n):
         h = hashlib.blake2b(digest_size=12)
         for a in arrays:
-            h.update(a[i].tobytes() if a.ndim == 2 else repr(a[i]).encode())
+            h.update(a[i].tobytes() if isinstance(a[i], np.ndarray) else repr(a[i]).encode())
         out[i] = digests.setdefault(h.digest(), len(digests))
     return out
 

@@ -1,7 +1,7 @@
 """The hashes that tell examples apart: SHA-256 over the fields in program order.
 
 Numbers count as little-endian float64 (−0 as 0, missing as one fixed NaN), text as UTF-8 with its
-length, missing text as a tag, a picture that came as a file as the SHA-256 of the file's bytes. The
+length, missing text as a tag, series and trees as their nodes' numbers with their count, a picture that came as a file as the SHA-256 of the file's bytes. The
 input hash leaves outputs out.
 """
 
@@ -17,9 +17,14 @@ from .stored import Stored
 _MISSING = np.frombuffer(b"\x01\x00\x00\x00\x00\x00\xf8\x7f", dtype="<f8")[0]
 
 
+_FLAT = Field("", (1,))
+
+
 def _bytes_of(f: Field, values: np.ndarray | Stored) -> list[bytes]:
     if isinstance(values, Stored):
         return [b"P" + d for d in values.digests()]
+    if f.ragged:
+        return [b"R" + len(v).to_bytes(4, "little") + part for v in values for part in _bytes_of(_FLAT, v.reshape(1, -1))]
     if values.dtype == object:
         out = []
         for v in values:

@@ -125,8 +125,11 @@ class Feed:
 
     def _check_program(self) -> None:
         outputs, program = self.program.outputs, self.program
-        if program.input_pointers or program.output_pointers:
-            raise Fault("Series and trees can't be fed yet; fields without pointers can.", kind="unsupported")
+        if program.output_pointers:
+            raise Fault("Series and trees as output can't be fed yet; as input they can.", kind="unsupported", where={"field": outputs[0].name})
+        if program.input_pointers and (len(program.inputs) > 1 or program.inputs[0].is_class or len(program.inputs[0].shape) > 1):
+            raise Fault("A series or tree has one field of numbers, such as {[Tensor[3]], [next]}; several fields can't be fed yet.", kind="unsupported",
+                        where={"field": program.inputs[0].name})
         if any(f.rank >= 2 for f in outputs):
             raise Fault("Pictures as output can't be fed yet.", kind="unsupported", where={"field": outputs[0].name})
         if len(outputs) > 1 and any(f.is_class for f in outputs):
@@ -140,6 +143,9 @@ class Feed:
         for at, s in enumerate(self.spec["sources"]):
             name = str(s["name"])
             source = open_source(name, self._path(s), self.options)
+            if self.options.one("series"):
+                from .readers.steps import Steps
+                source = Steps(source, self.options.one("series"))
             self.source_names.append(name)
             self.counted_from.append(source.counted_from)
             for b in self._blocks(at, source):
@@ -172,6 +178,7 @@ class Feed:
         for b in inputs + outputs:
             self.columns_of.setdefault(b.field.name, list(b.columns))
         used = [c for b in inputs + outputs for c in b.columns]
+        source.chosen([c for b in inputs for c in b.columns])
         used += [self._column(source, c) for c in group + order]
         source.lengths(used)
         converter, pictures = Converter(source, self.options.all("missing")), pictures_of(source)
@@ -187,10 +194,8 @@ class Feed:
                 if b.columns[0] in pictures:
                     canon = self.canons.setdefault(b.field.name, Canon.of(b.field))
                     values[b.field.name], digests[b.field.name] = converter.pictures(b, block, problems, canon)
-                elif b.field.is_class:
-                    values[b.field.name] = converter.category(b, block, problems)
                 else:
-                    values[b.field.name] = converter.tensor(b, block, problems, required=False)
+                    values[b.field.name] = converter.values(b, block, problems)
             texts = {}
             for b in outputs:
                 if self._has_labels(b, block):

@@ -192,6 +192,40 @@ def _bind_outputs(program: Program, names: _Names, chosen: list[str], inputs_ope
     return bound
 
 
+NODE_NAMES = ("value", "series", "tree", "x")
+"""The names that a column of series or trees has by custom, best first."""
+
+
+def _bind_nodes(names: _Names, f: Field, wanted: str | None, notes: list[str]) -> Binding:
+    """The columns of a series or tree: by name, with its pointers beside it where nodes are objects; else what is left."""
+    source = names.source
+    if wanted is not None and names.find(wanted) is None and names.spread(wanted, f.size) is None:
+        raise missing_column(source, wanted, f)
+    called = wanted or f.name
+    column = names.find(called)
+    if column is None and (f.anonymous or not source.cells):
+        column = next((c for c in map(names.find, NODE_NAMES) if c in names.left), None)
+    pointers = [c for c in map(names.find, f.pointers) if c is not None and not source.cells]
+    if column is None and len(names.left) == 1 + len(pointers) and not source.cells:
+        column = next(c for c in names.left if c not in pointers)
+        notes.append(f"{source.name}: {column} is taken as {f.name}")
+    if column is not None and (not source.cells or source.steps and f.size == 1):
+        return Binding(f, (column, *pointers))
+    if source.steps:
+        spread, left = names.spread(called, f.size), tuple(n for n in names.left if n != source.column)
+        if spread is None and len(left) == f.size:
+            spread = left
+            notes.append(f"{source.name}: {Binding(f, spread).says()} {'are' if f.size > 1 else 'is'} taken as {f.name}")
+        if spread is not None:
+            return Binding(f, spread)
+    elif f.size == 1 and len(f.pointers) == 1 and len(names.left) > 1:
+        some = [n for n in names.left if fold(n).rsplit("_", 1)[0] == called] or names.left
+        if len(some) > 1:
+            notes.append(f"{source.name}: each row is a series of up to {len(some)} steps, {some[0]} to {some[-1]} (one row a step: with series = COLUMN)")
+            return Binding(f, tuple(some), spread=True)
+    raise missing_column(source, called, f)
+
+
 def _fill_rest(names: _Names, open_fields: list[Field], notes: list[str]) -> list[Binding]:
     """Inputs that no name fits: X, the one array that fits, or the columns that are left, in order."""
     source, bound = names.source, []
@@ -261,6 +295,8 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
     inputs: dict[str, Binding] = {}
     for f in program.inputs:
         b = None
+        if f.ragged:  # after the outputs: it may take all columns that are left
+            continue
         if f.name in using:
             b = _bind_named(names, f, using[f.name])
             if b is None:
@@ -291,6 +327,10 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
         outputs = _known_outputs(program, names, using, output, open_fields)
     for b in outputs:
         names.use(b.columns)
+    for f in [f for f in open_fields if f.ragged]:
+        inputs[f.name] = _bind_nodes(names, f, using.get(f.name), notes)
+        names.use(inputs[f.name].columns)
+        open_fields.remove(f)
     if open_fields:
         for b in _fill_rest(names, open_fields, notes):
             inputs[b.field.name] = b
@@ -301,7 +341,8 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
     bound = [inputs[f.name] for f in program.inputs]
     if source.shapes:
         for b in bound:
-            check_shape(source, b)
+            if not b.field.ragged:
+                check_shape(source, b)
     return bound, outputs, notes
 
 

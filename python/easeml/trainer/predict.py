@@ -173,9 +173,13 @@ class Predictor:
         from .readers import open_source
         program = self.model.program
         source = open_source(name, path, options)
+        if options.one("series"):
+            from .readers.steps import Steps
+            source = Steps(source, options.one("series"))
         inputs, _, _ = match(program, source, using=using, output=options.all("output"), ignore=options.all("ignore"), with_outputs=False)
         used = [c for b in inputs for c in b.columns]
         source.lengths(used)
+        source.chosen(used)
         converter, pictures = Converter(source, options.all("missing")), pictures_of(source)
         canons = {b.field.name: Canon.of(b.field) for b in inputs if b.columns[0] in pictures}
         out = []
@@ -186,8 +190,7 @@ class Predictor:
                 if b.field.name in canons:
                     columns[b.field.name], _ = converter.pictures(b, block, problems, canons[b.field.name])
                     continue
-                columns[b.field.name] = converter.category(b, block, problems) if b.field.is_class \
-                    else converter.tensor(b, block, problems, required=False)
+                columns[b.field.name] = converter.values(b, block, problems)
             refused: dict[int, dict] = {}
             places = [p.place for p in block.columns["file"]] if source.kind == "pictures" and source.layout == "folders" else None
             for p in problems:
@@ -209,6 +212,13 @@ class Predictor:
             learned = self.model.preparation.state["fields"][f.name]["range"]
             values = [b.columns[f.name][b.good] for b in blocks if b.good.any()]  # pictures as bytes: not all as floats at once
             if not values:
+                continue
+            if f.ragged:
+                ends = [(np.nanmin(v[:, f.width - f.size:], initial=np.inf), np.nanmax(v[:, f.width - f.size:], initial=-np.inf)) for part in values for v in part]
+                lows, highs = np.array([e[0] for e in ends]), np.array([e[1] for e in ends])
+                fault = _other_scale(f, learned, lows, highs, blocks[0].source)
+                if fault:
+                    raise fault
                 continue
             lows = np.concatenate([np.nanmin(_floats(v), axis=1, initial=np.inf) for v in values])
             highs = np.concatenate([np.nanmax(_floats(v), axis=1, initial=-np.inf) for v in values])

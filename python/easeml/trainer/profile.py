@@ -57,7 +57,9 @@ def make_profile(feed: "Feed", target: Target | None, inputs: list[tuple[Field, 
 
 
 def _width(f: Field, values: np.ndarray) -> int:
-    """How many numbers a model sees of a field: a category has one for each level."""
+    """How many numbers a model sees of a field: a category has one for each level, a series those of its usual length."""
+    if f.ragged:
+        return f.size * int(np.median([len(v) for v in values]) if len(values) else 1)
     if not f.is_class:
         return f.size
     levels = set(f.classes or ()) | {v for v in values if v is not None}
@@ -70,6 +72,14 @@ def _describe(f: Field, values: np.ndarray, columns: list[str]) -> dict:
         counts = Counter(v for v in values if v is not None)
         return about | {"kind": "category", "missing": int(sum(v is None for v in values)), "min": None, "max": None,
                         "levels": {k: c for k, c in sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))[:MOST_LEVELS]}}
+    if f.ragged:
+        lengths = [len(v) for v in values]
+        numbers = [v[:, f.width - f.size:] for v in values]
+        finite = [v[np.isfinite(v)] for v in numbers]
+        finite = [v for v in finite if v.size]
+        return about | {"kind": "series" if len(f.pointers) == 1 else "tree", "shape": list(f.shape or ()), "levels": None,
+                        "missing": int(sum(np.isnan(v).sum() for v in numbers)), "min": min((float(v.min()) for v in finite), default=None),
+                        "max": max((float(v.max()) for v in finite), default=None), "lengths": [min(lengths, default=0), max(lengths, default=0)]}
     if isinstance(values, Stored):  # nothing is missing in a picture
         ends = [(float(b.min()), float(b.max())) for b in values.batches()]
         return about | {"kind": "tensor", "shape": list(f.shape or ()), "missing": 0, "levels": None,
@@ -83,7 +93,7 @@ def _dynamic_range(inputs: list[tuple[Field, np.ndarray]]) -> float:
     """The largest over the median non-zero magnitude, the most of all tensors with 8 numbers or more; else 1."""
     most = 1.0
     for f, v in inputs:
-        if f.is_class or f.size < 8 or not len(v):
+        if f.is_class or f.ragged or f.size < 8 or not len(v):
             continue
         if isinstance(v, Stored):
             v = v.sample()

@@ -32,6 +32,18 @@ class Field:
     classes: tuple[str, ...] | None = None
     class_count: int | None = None
     anonymous: bool = False
+    pointers: tuple[str, ...] = ()
+    """Names by which a node points to others: one for series, several for trees; none for plain values."""
+
+    @property
+    def ragged(self) -> bool:
+        """True for series and trees: a value is any number of nodes, [m, width]."""
+        return bool(self.pointers)
+
+    @property
+    def width(self) -> int:
+        """Numbers a node has: a series' step its tensor's; a tree's node its parent's place, the pointer to it, and its tensor's."""
+        return self.size + (2 if len(self.pointers) > 1 else 0)
 
     @property
     def is_class(self) -> bool:
@@ -45,7 +57,9 @@ class Field:
 
     @property
     def rank(self) -> int:
-        """0 for a class or a single number, else the number of axes."""
+        """0 for a class or a single number, else the number of axes; 1 for series and trees."""
+        if self.pointers:
+            return 1
         if self.is_class or self.shape == (1,):
             return 0
         return len(self.shape)
@@ -76,6 +90,7 @@ class Program:
 
 def _fields(side: dict, called: str) -> tuple[Field, ...]:
     raw = side.get("fields") or []
+    pointers = tuple(str(p) for p in side.get("pointers") or ())
     fields = []
     for i, f in enumerate(raw):
         name = f.get("name") or (called if len(raw) == 1 else f"{called}{i + 1}")
@@ -89,7 +104,7 @@ def _fields(side: dict, called: str) -> tuple[Field, ...]:
         if classes is not None:
             count = len(classes)
         fields.append(Field(name, shape, classes, int(count) if count is not None else None,
-                            bool(f.get("anonymous")) or not f.get("name")))
+                            bool(f.get("anonymous")) or not f.get("name"), pointers))
     return tuple(fields)
 
 
@@ -150,7 +165,7 @@ def settle(program: Program, target: Target | None) -> Program:
     if target is None or not target.is_classes or program.outputs[0].is_class:
         return program
     one = program.outputs[0]
-    return replace(program, outputs=(Field(one.name, None, None, one.size, one.anonymous),))
+    return replace(program, outputs=(Field(one.name, None, None, one.size, one.anonymous, one.pointers),))
 
 
 def template_of(program: Program) -> str:
@@ -160,7 +175,9 @@ def template_of(program: Program) -> str:
     """
     one = len(program.inputs) == 1
     if program.input_pointers or program.output_pointers:
-        return "general_classification"
+        if not one or program.inputs[0].is_class or program.output_pointers:
+            return "general_classification"
+        return "series_classification" if len(program.input_pointers) == 1 else "tree_classification" if len(program.input_pointers) == 2 else "general_classification"
     if one and not program.inputs[0].is_class and len(program.inputs[0].shape or ()) in (2, 3):
         return "image_classification"
     if all(f.rank <= 1 for f in program.inputs):

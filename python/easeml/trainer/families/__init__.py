@@ -4,10 +4,14 @@ Each module has a function ``candidates(program, profile)`` that yields its `Can
 plugin's entry point does. The order below is that of the catalogue: light ones first, guessing first of all.
 """
 
-FAMILIES = ("dummy", "linear", "svm", "knn", "forest", "lightgbm", "boosting", "mlp", "hog", "texture", "resnet")
+FAMILIES = ("dummy", "linear", "svm", "knn", "forest", "lightgbm", "boosting", "mlp", "hog", "texture",
+            "series_statistics", "series_kernels", "series_neighbours", "tree_statistics", "resnet")
 
 FLAT = ("table", "image_classification", "fusion", "general_classification")
 """The templates whose inputs can be laid out as one row of numbers."""
+
+SERIES = ("series_classification",)
+TREES = ("tree_classification",)
 
 DEEP = ("resnet",)
 """The families that need PyTorch."""

@@ -56,6 +56,8 @@ class Source:
     cells = False
     arrays = False
     text = True
+    steps = False
+    """Whether a row holds many values of each column: the steps of a series."""
 
     def __init__(self, name: str, path: Path):
         self.name, self.path = name, path
@@ -93,6 +95,9 @@ class Source:
             if count > 1:
                 self.notes.append(f'{self.name}: {count} columns are called "{n}"; they are "{n} (1)" to "{n} ({at[n]})" here')
         return names
+
+    def chosen(self, inputs: Sequence[str]) -> None:
+        """Told which columns fill inputs, before rows are read; only `Steps` minds."""
 
     def lengths(self, names: Sequence[str]) -> None:
         """Where columns are `arrays`: raise `Fault` that names two of `names` that differ in length."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
@@ -18,6 +19,8 @@ MOST_WHOLE = 1_000_000_000
 
 _DECODER = json.JSONDecoder()
 _SPACE = " \t\r\n"
+_DEEP = 20_000
+"""How deep values may be nested, about."""
 
 
 class JSON(Source):
@@ -28,6 +31,7 @@ class JSON(Source):
     def __init__(self, name: str, path: Path, options: Options):
         super().__init__(name, path)
         self._kept: list[tuple[int, Any, str | None]] | None = None
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEP))  # trees may be chains
         self._form = self._find_form()
         seen: dict[str, None] = {}
         kept: list[tuple[int, Any, str | None]] = []
@@ -90,7 +94,7 @@ class JSON(Source):
         except UnicodeDecodeError as error:
             raise self._no_text(error) from None
         except RecursionError:
-            raise self.fault("is nested too deeply") from None
+            raise self.fault("is nested too deeply", f"Values may lie about {_DEEP:,} deep in each other.") from None
 
     def _of_lines(self) -> Iterator[tuple[int, Any, str | None]]:
         with self._open() as f:

@@ -129,6 +129,8 @@ def _opener(kind: str | None, name: str) -> Callable[[str, Path, Options], Sourc
         from .matlab import open_mat as reader
     elif kind == "fits":
         from .fits import FITS as reader
+    elif kind == "ts":
+        from .ts import TS as reader
     elif kind == "packed":
         from .packed import unpacked as reader
     elif kind == "pickled":
