@@ -235,7 +235,7 @@ type PatchTask struct {
 	Options map[string]any `json:"options,omitempty"`
 }
 
-// Version is one dataset version of a task.
+// Version is one dataset version of a task: who made it, and what of a refinement changed.
 type Version struct {
 	Number  int       `json:"number"`
 	Hash    string    `json:"hash"`
@@ -244,7 +244,25 @@ type Version struct {
 	Parts   Parts     `json:"parts"`
 	Cause   string    `json:"cause"` // feed | refine
 	Feed    *int      `json:"feed,omitempty"`
+	By      string    `json:"by,omitempty"`
+	Changes *Changes  `json:"changes,omitempty"` // of a refinement
 	Created time.Time `json:"created"`
+}
+
+// Changes is what a refinement changed.
+type Changes struct {
+	On       []int     `json:"on,omitempty"`  // numbers that were switched on
+	Off      []int     `json:"off,omitempty"` // and off
+	Labels   []Relabel `json:"labels,omitempty"`
+	Suspects bool      `json:"suspects,omitempty"` // Off were the suspects
+	Parts    Parts     `json:"parts"`              // of all examples that changed
+}
+
+// Relabel is a label that was corrected.
+type Relabel struct {
+	Number int    `json:"number"`
+	From   string `json:"from"`
+	To     string `json:"to"`
 }
 
 // Example is one accepted example.
@@ -252,6 +270,7 @@ type Example struct {
 	Number int    `json:"number"`
 	Part   string `json:"part"`
 	Label  string `json:"label,omitempty"`
+	Fed    string `json:"fed,omitempty"` // the label as it was fed, where it was corrected since
 	On     bool   `json:"on"`
 	Feed   int    `json:"feed"`
 	Source string `json:"source"`
@@ -281,10 +300,19 @@ const (
 )
 
 // PatchExamples is the body of PATCH …/examples: numbers and ranges of
-// examples to switch on or off, such as "17" and "90..95", or "all".
+// examples to switch on or off, such as "17" and "90..95", or "all", and labels
+// to correct. Suspects says that Off are the task's suspects.
 type PatchExamples struct {
-	On  []string `json:"on,omitempty"`
-	Off []string `json:"off,omitempty"`
+	On       []string     `json:"on,omitempty"`
+	Off      []string     `json:"off,omitempty"`
+	Labels   []Correction `json:"labels,omitempty"`
+	Suspects bool         `json:"suspects,omitempty"`
+}
+
+// Correction is the right label of some examples.
+type Correction struct {
+	Examples []string `json:"examples"` // numbers and ranges
+	Label    string   `json:"label"`
 }
 
 // ExamplesQuery chooses examples: those after number After, at most Limit (0:

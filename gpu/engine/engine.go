@@ -26,12 +26,13 @@ type Engine interface {
 const (
 	Run    = "run"
 	Ingest = "ingest"
+	Study  = "study"
 )
 
 // Job is one folder to run.
 type Job struct {
 	Folder      string            // absolute path
-	Command     string            // Run or Ingest
+	Command     string            // Run, Ingest or Study
 	Env         map[string]string // gpu.Environment of the lease, and what else the attempt must see
 	MemoryBytes int64             // limit of private bytes over the process group; 0 = none
 	Threads     int               // threads it may use; 0 = 1

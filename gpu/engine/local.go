@@ -122,8 +122,8 @@ func check(job Job) error {
 	if !filepath.IsAbs(job.Folder) || filepath.Clean(job.Folder) != job.Folder {
 		return fmt.Errorf("the folder of an attempt must be a clean absolute path, not %q", job.Folder)
 	}
-	if job.Command != Run && job.Command != Ingest {
-		return fmt.Errorf("a folder can be run or ingested, not %q", job.Command)
+	if job.Command != Run && job.Command != Ingest && job.Command != Study {
+		return fmt.Errorf("a folder can be run, ingested or studied, not %q", job.Command)
 	}
 	if info, err := os.Stat(job.Folder); err != nil {
 		return fmt.Errorf("start an attempt: %w", err)

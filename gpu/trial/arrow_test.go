@@ -111,7 +111,7 @@ func TestArrowToPython(t *testing.T) {
 	if err := WriteKnown(known, []KnownRow{{1, "aa", "bb", "cat", Train, true, ""}, {9, "cc", "dd", "", Test, false, "g"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteDataIndex(index, []DataRow{{1, Train, true}, {9, Test, false}}); err != nil {
+	if err := WriteDataIndex(index, []DataRow{{1, Train, true, "", ""}, {9, Test, false, "g", "dog"}}); err != nil {
 		t.Fatal(err)
 	}
 	got := runPython(t, `
@@ -120,7 +120,7 @@ for path in sys.argv[1:]:
     with pa.memory_map(path) as f:
         print(pa.ipc.open_file(f).read_all().to_pydict())`, known, index)
 	want := `{'number': [1, 9], 'example_hash': ['aa', 'cc'], 'input_hash': ['bb', 'dd'], 'label': ['cat', None], 'part': ['train', 'test'], 'on': [True, False], 'group': [None, 'g']}
-{'number': [1, 9], 'part': ['train', 'test'], 'on': [True, False]}`
+{'number': [1, 9], 'part': ['train', 'test'], 'on': [True, False], 'group': [None, 'g'], 'label': [None, 'dog']}`
 	if got != want {
 		t.Errorf("Python reads\n%s", got)
 	}

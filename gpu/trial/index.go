@@ -137,20 +137,26 @@ type DataRow struct {
 	Number int64
 	Part   string
 	On     bool
+	Group  string // as ReadIndex gave it; empty = none
+	Label  string // what its label was corrected to since it was fed; empty = it is as it was fed
 }
 
-// WriteDataIndex writes the index.arrow of a data folder: number, part, on.
+// WriteDataIndex writes the index.arrow of a data folder: number, part, on, group, label.
 func WriteDataIndex(path string, rows []DataRow) error {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "number", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "part", Type: arrow.BinaryTypes.String},
 		{Name: "on", Type: arrow.FixedWidthTypes.Boolean},
+		{Name: "group", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "label", Type: arrow.BinaryTypes.String, Nullable: true},
 	}, nil)
 	return writeTable(path, schema, func(b *array.RecordBuilder) {
 		for _, r := range rows {
 			b.Field(0).(*array.Int64Builder).Append(r.Number)
 			b.Field(1).(*array.StringBuilder).Append(r.Part)
 			b.Field(2).(*array.BooleanBuilder).Append(r.On)
+			appendText(b.Field(3).(*array.StringBuilder), r.Group)
+			appendText(b.Field(4).(*array.StringBuilder), r.Label)
 		}
 	})
 }

@@ -5,7 +5,7 @@ import "encoding/json"
 // Order is one line to the warm parent: run a folder, or signal one.
 type Order struct {
 	Run     string            `json:"run,omitempty"`     // a folder
-	Command string            `json:"command,omitempty"` // run or ingest
+	Command string            `json:"command,omitempty"` // run, ingest or study
 	Env     map[string]string `json:"env,omitempty"`
 	Limits  map[string]int64  `json:"limits,omitempty"` // memory_bytes, threads
 	Signal  string            `json:"signal,omitempty"` // a folder

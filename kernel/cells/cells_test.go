@@ -556,10 +556,9 @@ func TestRefine(t *testing.T) {
 	contains(t, run(t, c, "refine digits off all", "no").text(), "stay as they are")
 	contains(t, run(t, c, "refine digits off all", "yes").text(), "299 examples off", "no example is on")
 	contains(t, run(t, c, "refine digits off all yes").text(), "Nothing changed: all 300 are off already.")
-	for _, code := range []string{`refine digits 17 as "y"`, "refine digits suspects", "refine digits off suspects"} {
-		if f := fails(t, c, code); f.Name != notServedError {
-			t.Errorf("%s: %v", code, f)
-		}
+	contains(t, run(t, c, `refine digits 17, 204 as "y z"`).text(), "2 labels corrected")
+	if got := w.refined.Labels; len(got) != 1 || got[0].Label != "y z" || strings.Join(got[0].Examples, " ") != "17 204" {
+		t.Errorf("asked for %v", got)
 	}
 }
 
@@ -576,6 +575,25 @@ func TestRefineShow(t *testing.T) {
 	if text := run(t, c, "refine digits; refine digits 3, 7..8").text(); strings.Contains(text, "3.5") {
 		t.Errorf("content in\n%s", text)
 	}
+}
+
+func TestSuspects(t *testing.T) {
+	w := newWorld(t)
+	c := w.cells()
+	w.task("digits")
+	contains(t, run(t, c, "refine digits suspects").text(), "None of 0 labels of digits looks wrong")
+	w.found = api.Findings{Of: 300, Found: 2, Suspects: []api.Suspect{{Number: 17, Says: "3", LooksLike: "8", Sure: new(0.9)}, {Number: 4, Says: "1", LooksLike: "7", Sure: new(0.8)}}}
+	contains(t, run(t, c, "refine digits suspects").text(), "2 of 300 labels look wrong", "refine digits 17 as 8", "refine digits off 17")
+	if f := fails(t, c, "refine digits on suspects"); f.Name != conflict {
+		t.Error(f)
+	}
+	contains(t, run(t, c, "refine digits off suspects").text(), "2 examples off · version 2: 298 examples")
+	if got := strings.Join(w.refined.Off, " "); got != "17 4" || !w.refined.Suspects {
+		t.Errorf("asked for %s", got)
+	}
+	// Run All: the suspects that came up after that are left alone.
+	contains(t, run(t, c, "refine digits off suspects").text(), "Nothing changed: the suspects of version 1 are off already (2 examples).")
+	contains(t, run(t, c, "refine digits on suspects").text(), "2 examples on · version 3")
 }
 
 func TestWhy(t *testing.T) {

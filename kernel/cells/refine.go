@@ -15,20 +15,17 @@ const listed = 20
 // few is how many are shown where none was asked for.
 const few = 6
 
-// refine lists examples, or switches them on and off.
+// refine lists examples, switches them on and off, or corrects their labels.
 func (c *cell) refine(ctx context.Context, s *lang.Refine) error {
-	switch {
-	case s.Action == lang.RefineLabel:
-		return notServed("Correcting labels is not served yet.", "Examples with a wrong label can be switched off: refine off NUMBERS")
-	case s.Suspects:
-		return notServed("Looking for suspects is not served yet.", "refine NUMBERS shows examples, refine off NUMBERS switches them off.")
-	}
 	task, before, _, err := c.session.view(ctx, s.Task)
 	if err != nil {
 		return err
 	}
 	if s.Content {
 		return c.contents(ctx, s, task, before)
+	}
+	if s.Suspects {
+		return c.suspects(ctx, s, task, before)
 	}
 	if s.Action == lang.RefineShow {
 		return c.examples(ctx, s, task, before)
@@ -60,19 +57,31 @@ func (c *cell) refine(ctx context.Context, s *lang.Refine) error {
 		}
 	}
 	body := api.PatchExamples{Off: texts}
-	if s.Action == lang.RefineOn {
-		body = api.PatchExamples{On: texts}
+	r := show.Refinement{Name: task.shown, Before: before, Asked: asked}
+	switch s.Action {
+	case lang.RefineOn:
+		body, r.On = api.PatchExamples{On: texts}, true
+	case lang.RefineLabel:
+		body, r.Label = api.PatchExamples{Labels: []api.Correction{{Examples: texts, Label: s.Label}}}, s.Label
 	}
-	if _, err := call(ctx, &c.session, func(client *api.Client) (api.Version, error) {
+	return c.change(ctx, task, body, r)
+}
+
+// change changes examples and says what came of it.
+func (c *cell) change(ctx context.Context, task taken, body api.PatchExamples, r show.Refinement) error {
+	version, err := call(ctx, &c.session, func(client *api.Client) (api.Version, error) {
 		return client.Refine(ctx, task.user, task.name, body)
-	}); err != nil {
+	})
+	if err != nil {
 		return c.session.missing(ctx, task, err)
 	}
-	after, _, err := c.session.look(ctx, task)
-	if err != nil {
+	if r.After, _, err = c.session.look(ctx, task); err != nil {
 		return err
 	}
-	c.show(show.Refined(show.Refinement{Name: task.shown, Before: before, After: after, On: s.Action == lang.RefineOn, Asked: asked}))
+	if version.Number > r.Before.Version {
+		r.Changes = version.Changes
+	}
+	c.show(show.Refined(r))
 	return nil
 }
 
@@ -107,6 +116,15 @@ func (c *cell) examples(ctx context.Context, s *lang.Refine, task taken, view ap
 			}
 		}
 	}
-	c.show(show.Examples(task.shown, view, asked, list))
+	var history []api.Version
+	if len(s.IDs) == 0 {
+		var err error
+		if history, err = call(ctx, &c.session, func(client *api.Client) ([]api.Version, error) {
+			return client.Versions(ctx, task.user, task.name)
+		}); err != nil {
+			return err
+		}
+	}
+	c.show(show.Examples(task.shown, view, asked, list, history))
 	return nil
 }

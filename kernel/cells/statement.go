@@ -12,7 +12,7 @@ import (
 var later = []string{"explain", "budget", "share", "unshare", "class", "export", "client"}
 
 // laterWords are words inside statements that are served, for what isn't yet.
-var laterWords = []string{"suspects", "drain", "reclaim", "return", "token"}
+var laterWords = []string{"drain", "reclaim", "return", "token"}
 
 // statement runs one statement.
 func (c *cell) statement(ctx context.Context, s lang.Statement) error {

@@ -29,20 +29,22 @@ type world struct {
 	http   *httptest.Server
 	folder string
 
-	mu      sync.Mutex
-	views   map[string]*api.View
-	seq     int64
-	streams map[*websocket.Conn]int64
-	uploads map[string]int64
-	names   map[string]string
-	onFeed  func(f api.NewFeed) api.Feed // nil: ends at once with three examples
-	feed    api.Feed
-	lines   []api.InferLine
-	asked   api.NewInfer
-	refined api.PatchExamples
-	pool    api.Pool
-	looks   int // GETs of a task
-	down    bool
+	mu       sync.Mutex
+	views    map[string]*api.View
+	seq      int64
+	streams  map[*websocket.Conn]int64
+	uploads  map[string]int64
+	names    map[string]string
+	onFeed   func(f api.NewFeed) api.Feed // nil: ends at once with three examples
+	feed     api.Feed
+	lines    []api.InferLine
+	asked    api.NewInfer
+	refined  api.PatchExamples
+	versions []api.Version
+	found    api.Findings
+	pool     api.Pool
+	looks    int // GETs of a task
+	down     bool
 }
 
 func newWorld(t *testing.T) *world {
@@ -66,6 +68,14 @@ func newWorld(t *testing.T) *world {
 	mux.HandleFunc("GET /api/v1/pool", func(r http.ResponseWriter, _ *http.Request) { w.answer(r, w.pool) })
 	mux.HandleFunc("GET /api/v1/tasks/{user}/{name}/examples", w.listExamples)
 	mux.HandleFunc("PATCH /api/v1/tasks/{user}/{name}/examples", w.patchExamples)
+	mux.HandleFunc("GET /api/v1/tasks/{user}/{name}/versions", func(r http.ResponseWriter, _ *http.Request) { w.answer(r, w.versions) })
+	mux.HandleFunc("POST /api/v1/tasks/{user}/{name}/studies", func(r http.ResponseWriter, q *http.Request) {
+		if _, ok := w.find(r, q); ok {
+			w.answer(r, api.StudyLine{Progress: &api.StudyProgress{Step: 1, Of: 5, Unit: "fit"}})
+			io.WriteString(r, "\n")
+			json.NewEncoder(r).Encode(api.StudyLine{Done: &w.found})
+		}
+	})
 	mux.HandleFunc("POST /api/v1/uploads", w.newUpload)
 	mux.HandleFunc("PATCH /api/v1/uploads/{id}", w.patchUpload)
 	mux.HandleFunc("GET /api/v1/stream", w.stream)
@@ -237,13 +247,26 @@ func (w *world) patchExamples(r http.ResponseWriter, q *http.Request) {
 	json.NewDecoder(q.Body).Decode(&w.refined)
 	n, all := len(w.refined.Off)-len(w.refined.On), strings.Join(w.refined.Off, "") == "all"
 	w.mu.Unlock()
+	made := api.Version{Cause: "refine", By: "alice"}
 	w.change(q.PathValue("name"), func(v *api.View) {
 		if all {
 			n = v.Examples
 		}
+		if made.Number = v.Version; n == 0 && len(w.refined.Labels) == 0 {
+			return
+		}
 		v.Version, v.Examples, v.Off = v.Version+1, v.Examples-n, v.Off+n
+		made.Number, made.Changes = v.Version, &api.Changes{On: make([]int, max(0, -n)), Off: make([]int, max(0, n)), Suspects: w.refined.Suspects}
+		for _, c := range w.refined.Labels {
+			made.Changes.Labels = append(made.Changes.Labels, make([]api.Relabel, len(c.Examples))...)
+		}
 	})
-	w.answer(r, api.Version{Number: 2})
+	w.mu.Lock()
+	if made.Changes != nil {
+		w.versions = append(w.versions, made)
+	}
+	w.mu.Unlock()
+	w.answer(r, made)
 }
 
 func (w *world) newUpload(r http.ResponseWriter, q *http.Request) {

@@ -77,6 +77,19 @@ func goldens() map[string]Output {
 	refined.Version, refined.Examples, refined.Off, refined.Parts.Test, refined.State = 2, 1435, 2, 215, api.TaskSearching
 	refined.Best = ptr(*refined.Best)
 	refined.Best.Scored, refined.Best.Test = 2, share(211, 215, 0.106)
+	changed := &api.Changes{Labels: []api.Relabel{{Number: 17, From: "3", To: "8"}, {Number: 90, From: "1", To: "8"}}, Parts: api.Parts{Train: 1, Test: 1}}
+	corrected := digitsFinal()
+	corrected.Version, corrected.State = 2, api.TaskSearching
+	corrected.Best = ptr(*corrected.Best)
+	corrected.Best.Scored, corrected.Best.Test = 2, share(213, 216, 0.106)
+	listed[1].Fed = "3"
+	history := []api.Version{{Number: 1, Cause: "feed", By: "alice", Created: noon}, {Number: 2, Cause: "refine", By: "alice", Created: noon, Changes: changed},
+		{Number: 3, Cause: "refine", By: "bob", Created: noon.Add(time.Minute), Changes: &api.Changes{Off: []int{17}, On: []int{4, 5}}}}
+	history[1].Changes = &api.Changes{Off: make([]int, 71), Suspects: true}
+	suspects := api.Findings{Of: 300, Found: 71}
+	for i := range 71 {
+		suspects.Suspects = append(suspects.Suspects, api.Suspect{Number: 204 - i, Says: "oak", LooksLike: "red maple", Sure: ptr(0.98 - float64(i)/100)})
+	}
 	again := digitsFinal()
 	again.Version, again.Best = 3, ptr(*again.Best)
 	again.Best.Scored, again.Best.Version = 3, 3
@@ -183,14 +196,19 @@ func goldens() map[string]Output {
 		"pool-small":      Pool("alice", api.Pool{Now: noon, Devices: []api.Device{{ID: "cpu0", Class: "cpu1", State: "free"}}}),
 		"candidate":       Candidate(running, running.Rows[0]),
 		"candidate-open":  Candidate(open, open.Rows[len(open.Rows)-1]),
-		"examples":        Examples("digits", final, 0, listed[2:]),
-		"examples-off":    Examples("digits", refined, 0, listed[:2]),
-		"examples-asked":  Examples("digits", refined, 20, listed),
-		"refined":         Refined(Refinement{Name: "digits", Before: final, After: refined, Asked: 7}),
+		"examples":        Examples("digits", final, 0, listed[2:], nil),
+		"examples-off":    Examples("digits", refined, 0, listed[:2], history),
+		"examples-asked":  Examples("digits", refined, 20, listed, nil),
+		"refined":         Refined(Refinement{Name: "digits", Before: final, After: refined, Asked: 7, Changes: &api.Changes{Off: []int{17, 90}, Parts: api.Parts{Train: 1, Test: 1}}}),
 		"refined-none":    Refined(Refinement{Name: "digits", Before: final, After: final, Asked: 7}),
-		"refined-numbers": Refined(Refinement{Name: "diabetes", Before: diabetes(), After: weaker, Asked: 2}),
-		"refined-on":      Refined(Refinement{Name: "digits", Before: refined, After: again, On: true, Asked: 2}),
-		"refined-all":     Refined(Refinement{Name: "wine", Before: wine(), After: nothing, Asked: 58}),
+		"refined-numbers": Refined(Refinement{Name: "diabetes", Before: diabetes(), After: weaker, Asked: 2, Changes: &api.Changes{Off: []int{3, 4}, Parts: api.Parts{Train: 2}}}),
+		"refined-on":      Refined(Refinement{Name: "digits", Before: refined, After: again, On: true, Asked: 2, Changes: &api.Changes{On: []int{17, 90}, Parts: api.Parts{Train: 1, Test: 1}}}),
+		"refined-all":     Refined(Refinement{Name: "wine", Before: wine(), After: nothing, Asked: 58, Changes: &api.Changes{Off: make([]int, 58)}}),
+		"refined-labels":  Refined(Refinement{Name: "digits", Before: final, After: corrected, Label: "8", Asked: 2, Changes: changed}),
+		"suspects":        Suspects("leaves", final, suspects),
+		"suspects-none":   Suspects("leaves", final, api.Findings{Of: 300}),
+		"suspects-off":    SuspectsAreOff("leaves", history[1]),
+		"suspect-numbers": Suspects("prices", final, api.Findings{Of: 200, Found: 1, Suspects: []api.Suspect{{Number: 18, Says: "2412.6", LooksLike: "598.118"}}}),
 		"server":          Server("http://127.0.0.1:8800", "the first statement started it", api.Server{Version: "1.0", Private: true, Policy: "default"}, api.Me{User: "alice", Role: "admin"}),
 		"lost":            Lost(noon.Add(10 * time.Minute)),
 		"back":            Back(noon.Add(13*time.Minute), running, after),

@@ -15,7 +15,9 @@ const shownExamples = 20
 // never what is in them. Listed are the first
 // ones of those that were asked for by number; with asked 0, of those that are
 // off, and where none is, of all.
-func Examples(name string, v api.View, asked int, listed []api.Example) Output {
+//
+// History are the task's versions, the newest last: a line says what was refined.
+func Examples(name string, v api.View, asked int, listed []api.Example, history []api.Version) Output {
 	p := page{}
 	if v.Version == 0 {
 		p.say("%s has no examples yet.", name)
@@ -49,6 +51,9 @@ func Examples(name string, v api.View, asked int, listed []api.Example) Output {
 		if !e.On {
 			state = "off"
 		}
+		if e.Fed != "" {
+			state += fmt.Sprintf(", was %s", e.Fed)
+		}
 		t.put(count(e.Number), e.Part, e.Label, state, exampleFrom(e))
 	}
 	p.lay(t)
@@ -57,6 +62,9 @@ func Examples(name string, v api.View, asked int, listed []api.Example) Output {
 	}
 	if of != "" {
 		p.say("%s", of)
+	}
+	if line := refinedBefore(history, v); line != "" {
+		p.say("%s", line)
 	}
 	if v.Off > 0 && v.Off <= len(listed) {
 		p.then("refine %s on %s", name, ranges(numbersOff(listed)))
@@ -113,21 +121,31 @@ type Refinement struct {
 	Name          string
 	Before, After api.View
 	On            bool
+	Label         string // what labels were corrected to; "" where they are switched on or off
 	Asked         int
+	Changes       *api.Changes // nil where nothing changed
 }
 
 // Refined is what refine answers when examples were switched on or off.
 func Refined(r Refinement) Output {
 	p := page{}
-	changed, to := r.Before.Examples-r.After.Examples, "off"
-	if r.On {
-		changed, to = -changed, "on"
+	to := "off"
+	switch {
+	case r.Label != "":
+		to = r.Label
+	case r.On:
+		to = "on"
 	}
-	if changed <= 0 || r.After.Version == r.Before.Version {
+	if r.Changes == nil {
 		p.say("Nothing changed: %s %s already.", pick(r.Asked, "it is", "all "+count(r.Asked)+" are"), to)
 		return p.output()
 	}
+	changed := len(r.Changes.On) + len(r.Changes.Off)
 	first := several(changed, "example") + " " + to
+	if r.Label != "" {
+		changed = len(r.Changes.Labels)
+		first = several(changed, "label") + " corrected"
+	}
 	if more := r.Asked - changed; more > 0 {
 		first += fmt.Sprintf(" (%s more %s so already)", count(more), pick(more, "was", "were"))
 	}
@@ -177,13 +195,13 @@ func rescored(r Refinement, changed int) string {
 		return fmt.Sprintf("The model of before answers meanwhile; its figures are still those of version %d.", now.Scored)
 	}
 	a, b := before.Search, now.Search
-	part, n := "part that compares candidates", r.Before.Parts.Validation-r.After.Parts.Validation
+	part, n := "part that compares candidates", r.Changes.Parts.Validation
+	if r.After.Protocol.Kind == "folds" {
+		n += r.Changes.Parts.Train
+	}
 	if before.Test != nil && now.Test != nil {
 		a, b = *before.Test, *now.Test
-		part, n = "test part", r.Before.Parts.Test-r.After.Parts.Test
-	}
-	if n < 0 {
-		n = -n
+		part, n = "test part", r.Changes.Parts.Test
 	}
 	if n == 0 {
 		return fmt.Sprintf("None of them is in the %s: the model of before keeps its %s.", part, figureOf(m, a))
@@ -197,7 +215,14 @@ func rescored(r Refinement, changed int) string {
 	case n == 1:
 		of = "1 of them is"
 	}
-	line := fmt.Sprintf("%s in the %s, so the model of before is scored again: %s before, %s now", of, part, figureOf(m, a), figureOf(m, b))
+	if a.N > 0 && a.N < 1000 {
+		part += fmt.Sprintf(" (%s)", several(a.N, "example"))
+	}
+	corrected := "now"
+	if r.Label != "" {
+		corrected = "on the corrected labels"
+	}
+	line := fmt.Sprintf("%s in the %s, so the model of before is scored again: %s before, %s %s", of, part, figureOf(m, a), figureOf(m, b), corrected)
 	if measureOf(m).form == right {
 		line += " = " + percent(b.Value, digits(b))
 	}
@@ -223,4 +248,37 @@ func RefineQuestion(name string, t api.Task) string {
 // NotRefined is what it answers where the person said no.
 func NotRefined(name string) Output {
 	return Plain(fmt.Sprintf("The examples of %s stay as they are.", name))
+}
+
+// refinedBefore says who refined the examples, and how, the last few times.
+func refinedBefore(history []api.Version, v api.View) string {
+	var parts []string
+	for i := len(history) - 1; i >= 0 && len(parts) < 3; i-- {
+		h := history[i]
+		if h.Changes == nil {
+			continue
+		}
+		var did []string
+		if n := len(h.Changes.Labels); n > 0 {
+			did = append(did, several(n, "label")+" corrected")
+		}
+		if n := len(h.Changes.Off); n > 0 {
+			did = append(did, count(n)+" off")
+		}
+		if n := len(h.Changes.On); n > 0 {
+			did = append(did, count(n)+" on")
+		}
+		who := ""
+		if h.By != "" {
+			who = " by " + h.By
+			if h.By == v.User {
+				who = ""
+			}
+		}
+		parts = append(parts, fmt.Sprintf("version %d, %s%s: %s", h.Number, clock(h.Created, v.Now), who, strings.Join(did, ", ")))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Refined: " + join(parts...)
 }

@@ -15,7 +15,7 @@ import jsonschema
 import numpy as np
 import pyarrow as pa
 
-from easeml.trainer import catalogue, ingest as ingesting
+from easeml.trainer import catalogue, ingest as ingesting, study as studying
 from easeml.trainer.program import parse_program, parse_target, settle
 
 SCHEMAS = Path(__file__).parents[2] / "gpu" / "trial" / "schemas"
@@ -122,15 +122,17 @@ def feed(folder: Path, prog: dict, *paths: Path, **spec) -> Fed:
     return Fed(folder)
 
 
-def version(folder: Path, *fed: Fed, off: set[int] = frozenset()) -> Path:
-    """A version's folder of one or several feeds."""
+def version(folder: Path, *fed: Fed, off: set[int] = frozenset(), labels: dict[int, str] | None = None) -> Path:
+    """A version's folder of one or several feeds; `labels` are those that were corrected since, by number."""
     folder.mkdir(parents=True)
     numbers, parts = [], []
     for i, f in enumerate(fed, 1):
         shutil.copy(f.folder / "examples.arrow", folder / f"examples-{i}.arrow")
         numbers += f.index["number"]
         parts += f.index["part"]
-    t = pa.table({"number": pa.array(numbers, pa.int64()), "part": parts, "on": [n not in off for n in numbers]})
+    t = pa.table({"number": pa.array(numbers, pa.int64()), "part": parts, "on": [n not in off for n in numbers],
+                  "group": pa.array([g for f in fed for g in f.index["group"]], pa.string()),
+                  "label": pa.array([(labels or {}).get(n) for n in numbers], pa.string())})
     with pa.OSFile(str(folder / "index.arrow"), "wb") as sink, pa.ipc.new_file(sink, t.schema) as w:
         w.write_table(t)
     return folder
@@ -158,6 +160,24 @@ def trial(folder: Path, fed: Fed, data: Path, prog: dict, candidate: dict, **cha
     check("trial", spec)
     (folder / "trial.json").write_text(json.dumps(spec))
     return folder
+
+
+def study(folder: Path, kind: str, fed: Fed, data: Path, prog: dict, candidates: list[dict], **more) -> dict:
+    """Ask a study in this process; what it found, or its last event where it failed."""
+    folder.mkdir(parents=True)
+    spec = {"format": 1, "kind": kind, "program": prog, "template": "", "target": fed.profile["target"],
+            "data": {"version": "v1", "path": str(data), "rows": fed.profile["rows"], "parts": fed.profile["parts"], "protocol": fed.profile["protocol"]},
+            "metric": fed.profile["metric"]["name"], "seed": 0, "threads": 1,
+            "candidates": [{k: c[k] for k in ("id", "version", "family", "settings", "normalization")} for c in candidates], **more}
+    check("study", spec)
+    (folder / "study.json").write_text(json.dumps(spec))
+    assert studying.study(folder) == 0
+    last = events(folder)[-1]
+    if last["type"] != "done":
+        return last
+    found = json.loads((folder / "findings.json").read_text())
+    check("findings", found)
+    return found
 
 
 def result(folder: Path) -> dict:

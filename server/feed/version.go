@@ -17,7 +17,8 @@ import (
 
 // Hash names a dataset version: SHA-256 over the canonical program, the
 // target's kind and labels, and the sorted (example hash, part) of all
-// examples that are on (DESIGN §3).
+// examples that are on (DESIGN §3). An example whose label was corrected counts
+// as its inputs with that label.
 func Hash(program string, target trial.Target, examples []store.Example) string {
 	h := sha256.New()
 	field := func(s string) { fmt.Fprintf(h, "%d:%s\n", len(s), s) }
@@ -29,7 +30,7 @@ func Hash(program string, target trial.Target, examples []store.Example) string 
 	on := make([]string, 0, len(examples))
 	for _, e := range examples {
 		if e.On {
-			on = append(on, e.ExampleHash+" "+e.Part)
+			on = append(on, contentOf(e)+" "+e.Part)
 		}
 	}
 	sort.Strings(on)
@@ -37,6 +38,14 @@ func Hash(program string, target trial.Target, examples []store.Example) string 
 		io.WriteString(h, s+"\n")
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+func contentOf(e store.Example) string {
+	if e.Fed == "" {
+		return e.ExampleHash
+	}
+	h := sha256.Sum256([]byte(e.InputHash + " " + e.Label))
+	return hex.EncodeToString(h[:])
 }
 
 // Count returns the parts of the examples that are on.
@@ -72,8 +81,8 @@ func Protocol(parts trial.Parts, folds *int) trial.Protocol {
 }
 
 // Freeze lays out the folder of a dataset version: hard links to the
-// examples of every feed, and index.arrow with number, part and whether each
-// is on. It is made whole or not at all; one that is there already stays.
+// examples of every feed, and index.arrow with number, part, whether each is
+// on, and labels that were corrected. It is made whole or not at all; one that is there already stays.
 func Freeze(folder string, feeds []string, examples []store.Example) error {
 	if _, err := os.Stat(folder); err == nil {
 		return nil
@@ -93,7 +102,10 @@ func Freeze(folder string, feeds []string, examples []store.Example) error {
 	}
 	rows := make([]trial.DataRow, len(examples))
 	for i, e := range examples {
-		rows[i] = trial.DataRow{Number: int64(e.Number), Part: e.Part, On: e.On}
+		rows[i] = trial.DataRow{Number: int64(e.Number), Part: e.Part, On: e.On, Group: e.Group}
+		if e.Fed != "" {
+			rows[i].Label = e.Label
+		}
 	}
 	if err := trial.WriteDataIndex(filepath.Join(fresh, trial.IndexFile), rows); err != nil {
 		return err

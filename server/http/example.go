@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/easeml/easeml/api"
+	"github.com/easeml/easeml/server/search"
 	"github.com/easeml/easeml/server/store"
 )
 
@@ -46,13 +47,13 @@ func (s *server) routeExamples() {
 				views := []api.Example{}
 				for _, e := range list {
 					views = append(views, api.Example{
-						Number: e.Number, Part: e.Part, Label: e.Label, On: e.On, Feed: e.Feed, Source: e.Source, Row: e.Row, Hash: e.ExampleHash,
+						Number: e.Number, Part: e.Part, Label: e.Label, Fed: e.Fed, On: e.On, Feed: e.Feed, Source: e.Source, Row: e.Row, Hash: e.ExampleHash,
 					})
 				}
 				return views, in.fill(r, task, views)
 			})
 		})
-	handle(s, http.MethodPatch, "/tasks/{user}/{name}/examples", "refine", "Switch examples on or off: a new version, unless nothing changes", s.refine)
+	handle(s, http.MethodPatch, "/tasks/{user}/{name}/examples", "refine", "Switch examples on or off, or correct labels: a new version, unless nothing changes", s.refine)
 	handle(s, http.MethodGet, "/tasks/{user}/{name}/versions", "list-versions", "Dataset versions",
 		func(ctx context.Context, in *OfTask) (*answerOf[[]api.Version], error) {
 			return read(s, ctx, *in, func(r *store.Reader, task store.Task) ([]api.Version, error) {
@@ -85,10 +86,23 @@ func (s *server) refine(ctx context.Context, in *patchExamples) (*answerOf[api.V
 	if err != nil {
 		return nil, err
 	}
-	if len(on)+len(off) == 0 {
+	r := search.Refinement{On: on, Off: off, Labels: map[int]string{}, Suspects: in.Body.Suspects, By: caller(ctx).Name}
+	for _, c := range in.Body.Labels {
+		list, err := numbers(c.Examples, task)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range list {
+			if other, twice := r.Labels[n]; twice && other != c.Label {
+				return nil, refuse(http.StatusUnprocessableEntity, "", "Example %d is called both %q and %q. Nothing was changed.", n, other, c.Label)
+			}
+			r.Labels[n] = c.Label
+		}
+	}
+	if len(on)+len(off)+len(r.Labels) == 0 {
 		return nil, refuse(http.StatusUnprocessableEntity, `Say {"off": ["17", "90..95"]}.`, "No examples were named.")
 	}
-	number, err := s.Search.Refine(ctx, task, on, off)
+	number, err := s.Search.Refine(ctx, task, r)
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +149,12 @@ func numbers(texts []string, task store.Task) ([]int, error) {
 
 func viewVersion(v store.Version) api.Version {
 	view := api.Version{
-		Number: v.Number, Hash: v.Hash, On: v.On, Off: v.Off, Cause: v.Cause, Feed: v.Feed, Created: v.Created,
+		Number: v.Number, Hash: v.Hash, On: v.On, Off: v.Off, Cause: v.Cause, Feed: v.Feed, By: v.By, Created: v.Created,
 	}
 	decode(v.Parts, &view.Parts)
+	if len(v.Changes) > 0 {
+		view.Changes = &api.Changes{}
+		decode(v.Changes, view.Changes)
+	}
 	return view
 }

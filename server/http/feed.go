@@ -92,7 +92,7 @@ func (s *server) createFeed(ctx context.Context, in *newFeed) (*answerOf[api.Fee
 	if len(in.Body.Uploads) > maxSources {
 		return nil, refuse(http.StatusUnprocessableEntity, "Put them into an archive.", "One feed takes at most %d files.", maxSources)
 	}
-	request := search.FeedRequest{Output: in.Body.Output, Using: in.Body.Using, Options: in.Body.Options, Hidden: in.Body.Hidden}
+	request := search.FeedRequest{Output: in.Body.Output, Using: in.Body.Using, Options: in.Body.Options, Hidden: in.Body.Hidden, By: caller(ctx).Name}
 	err = s.Store.Read(ctx, func(r *store.Reader) error {
 		uploads, err := sources(r, caller(ctx), in.Body.Uploads)
 		for _, u := range uploads {

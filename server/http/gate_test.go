@@ -33,7 +33,7 @@ var served = []string{
 	"GET /api/v1/tasks/{user}/{name}/examples", "PATCH /api/v1/tasks/{user}/{name}/examples", "GET /api/v1/tasks/{user}/{name}/versions",
 	"GET /api/v1/tasks/{user}/{name}/candidates", "GET /api/v1/tasks/{user}/{name}/trials", "GET /api/v1/tasks/{user}/{name}/trials/{trial}",
 	"POST /api/v1/tasks/{user}/{name}/trials/{trial}/stop", "GET /api/v1/tasks/{user}/{name}/decisions",
-	"GET /api/v1/tasks/{user}/{name}/best", "POST /api/v1/tasks/{user}/{name}/infer",
+	"GET /api/v1/tasks/{user}/{name}/best", "POST /api/v1/tasks/{user}/{name}/infer", "POST /api/v1/tasks/{user}/{name}/studies",
 }
 
 func TestTheDocumentListsEveryRoute(t *testing.T) {
@@ -157,6 +157,7 @@ func TestForeignTasks(t *testing.T) {
 		"POST /api/v1/tasks/{user}/{name}/feeds":     api.NewFeed{Uploads: []string{own.ID}},
 		"PATCH /api/v1/tasks/{user}/{name}/examples": api.PatchExamples{Off: []string{"1"}},
 		"POST /api/v1/tasks/{user}/{name}/infer":     api.NewInfer{Uploads: []string{own.ID}},
+		"POST /api/v1/tasks/{user}/{name}/studies":   api.NewStudy{Kind: api.StudySuspects},
 	}
 	before := fmt.Sprint(w.row(w.alice, "digits"))
 	asked := 0
@@ -281,7 +282,7 @@ type slowRefine struct {
 	takes time.Duration
 }
 
-func (s slowRefine) Refine(ctx context.Context, _ store.Task, _, _ []int) (int, error) {
+func (s slowRefine) Refine(ctx context.Context, _ store.Task, _ search.Refinement) (int, error) {
 	select {
 	case <-ctx.Done():
 		return 0, ctx.Err()

@@ -385,7 +385,10 @@ func (l *lineWriter) begin() error {
 	return l.control.Flush()
 }
 
-func (l *lineWriter) send(line api.InferLine) error { return l.encoder.Encode(line) }
+func (l *lineWriter) send(line api.InferLine) error { return l.put(line) }
+
+// put writes one line.
+func (l *lineWriter) put(line any) error { return l.encoder.Encode(line) }
 
 // blank shows a client, and the proxies on the way, that somebody is here.
 func (l *lineWriter) blank() error {

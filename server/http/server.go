@@ -37,7 +37,8 @@ type Tasks interface {
 // Data are the commands that change a task's examples, and one of its trials.
 type Data interface {
 	Feed(ctx context.Context, task store.Task, r search.FeedRequest) (feed store.Feed, earlier bool, err error)
-	Refine(ctx context.Context, task store.Task, on, off []int) (version int, err error)
+	Refine(ctx context.Context, task store.Task, r search.Refinement) (version int, err error)
+	Study(ctx context.Context, task store.Task, q search.Question, progress func(search.StudyProgress)) (json.RawMessage, error)
 	StopTrial(ctx context.Context, task store.Task, trial int) error
 }
 
@@ -162,6 +163,7 @@ func newServer(d Deps) *server {
 	s.routeExamples()
 	s.routeTrials()
 	s.routeBest()
+	s.routeStudies()
 	s.routePool()
 	s.routeStream()
 

@@ -70,6 +70,7 @@ type FeedRequest struct {
 	Using   map[string]string   `json:"using,omitempty"`
 	Options map[string][]string `json:"options,omitempty"`
 	Hidden  bool                `json:"hidden,omitempty"`
+	By      string              `json:"by,omitempty"` // the name of whoever feeds
 }
 
 // key is equal for feeds of the same content to the same program, whatever
@@ -204,7 +205,7 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 			Feed: f.Number, Version: task.Version + 1, Source: row.Source, Row: row.Row, On: true,
 		})
 	}
-	next := &version{cause: "feed", feed: &f, rejects: batch.Rejects, fresh: fresh}
+	next := &version{cause: "feed", by: request.By, feed: &f, rejects: batch.Rejects, fresh: fresh}
 	if len(fresh) > 0 {
 		// A feed may bring labels that the first one had not, where the program leaves room for them: they come last.
 		target := batch.Profile.Target
@@ -264,6 +265,9 @@ type version struct {
 	rejects []trial.Reject
 	fresh   []store.Example
 	on, off []int
+	labels  []store.Example // with the labels that they have now
+	by      string          // who makes it
+	changes *Changes        // of a refinement
 
 	search     *store.Search // as it would be made; nil: no new version
 	candidates []trial.Candidate
@@ -317,7 +321,7 @@ func (s *Service) prepare(ctx context.Context, task store.Task, examples []store
 	if v.candidates, err = s.cfg.Trainer.Candidates(ctx, programJSON(task.Program), raw, task.Template); err != nil {
 		return fmt.Errorf("ask the trainer for candidates: %w", err)
 	}
-	if best, ok := Served(task); ok && best.Scored == task.Version && protocol.Kind == "holdout" {
+	if best, ok := Served(task); ok && best.Scored == task.Version {
 		v.rescored = s.rescore(ctx, task, best, *row)
 	}
 	v.search = row
@@ -467,6 +471,9 @@ func (st *state) createVersion(tx *store.Tx, task *store.Task, v *version) (stor
 	if _, err := tx.SetExamplesOn(task.ID, v.off, false); err != nil {
 		return store.Search{}, err
 	}
+	if err := tx.SetLabels(task.ID, v.labels); err != nil {
+		return store.Search{}, err
+	}
 	row, err := tx.SearchByKey(v.search.DatasetVersion, v.search.Metric, v.search.Protocol, v.search.Salt)
 	existed := err == nil
 	switch {
@@ -496,10 +503,14 @@ func (st *state) createVersion(tx *store.Tx, task *store.Task, v *version) (stor
 	if v.rescored != nil {
 		task.Served = encode(v.rescored)
 	}
-	if err := tx.InsertVersion(store.Version{
+	made := store.Version{
 		TaskID: task.ID, Number: task.Version, Hash: row.DatasetVersion, On: v.count.on, Off: v.count.off, Parts: row.Parts,
-		Cause: v.cause, Feed: feedNumber(v), SearchID: row.ID, Created: now,
-	}); err != nil {
+		Cause: v.cause, Feed: feedNumber(v), SearchID: row.ID, By: v.by, Created: now,
+	}
+	if v.changes != nil {
+		made.Changes = encode(v.changes)
+	}
+	if err := tx.InsertVersion(made); err != nil {
 		return row, err
 	}
 	if err := tx.UpdateTask(*task); err != nil {
@@ -591,78 +602,6 @@ func (st *state) endFeed(tx *store.Tx, task *store.Task, v *version) error {
 		"rejects": first, "version": f.Version, "seconds": f.Seconds,
 	})
 	return err
-}
-
-// Refine switches examples on and off by their numbers: a new version, unless
-// nothing changes.
-func (s *Service) Refine(ctx context.Context, task store.Task, on, off []int) (number int, err error) {
-	done := make(chan error, 1)
-	err = s.ask(ctx, func(st *state) error {
-		st.enqueue(task.ID, func(ctx context.Context) {
-			var err error
-			number, err = s.refine(ctx, task.ID, on, off)
-			done <- err
-		})
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	select {
-	case err := <-done:
-		return number, err
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	case <-s.done:
-		return 0, ErrClosed
-	}
-}
-
-func (s *Service) refine(ctx context.Context, taskID string, on, off []int) (int, error) {
-	task, examples, err := s.load(ctx, taskID)
-	if err != nil {
-		return 0, err
-	}
-	if task.Version == 0 {
-		return 0, refuse(http.StatusConflict, "Feed some first.", "%s has no examples yet.", task.Name)
-	}
-	v := &version{cause: "refine"}
-	at := make(map[int]int, len(examples))
-	for i, e := range examples {
-		at[e.Number] = i
-	}
-	for _, change := range []struct {
-		numbers []int
-		to      bool
-		list    *[]int
-	}{{on, true, &v.on}, {off, false, &v.off}} {
-		for _, n := range change.numbers {
-			i, there := at[n]
-			if !there {
-				return 0, refuse(http.StatusUnprocessableEntity, fmt.Sprintf("There are 1 to %d.", len(examples)), "%s has no example %d. Nothing was changed.", task.Name, n)
-			}
-			if examples[i].On != change.to {
-				examples[i].On = change.to
-				*change.list = append(*change.list, n)
-			}
-		}
-	}
-	if len(v.on)+len(v.off) == 0 {
-		return task.Version, nil
-	}
-	var profile trial.Profile
-	if err := json.Unmarshal(task.Profile, &profile); err != nil {
-		return 0, err
-	}
-	var target trial.Target
-	if err := json.Unmarshal(task.Target, &target); err != nil {
-		return 0, err
-	}
-	if err := s.prepare(ctx, task, examples, target, profile, task.Profile, v); err != nil {
-		return 0, err
-	}
-	err = s.ask(ctx, func(st *state) error { return st.move(taskID, v) })
-	return task.Version + 1, err
 }
 
 // removeFolders clears what a dropped task leaves on disk.

@@ -15,8 +15,8 @@ type countCache struct {
 }
 
 // Count tells how many candidates a program would have before its data are
-// known: light ones, and deep ones that gain from a GPU.
-func (s *Service) Count(ctx context.Context, program string) (light, deep int, err error) {
+// known: light ones, and deep ones (heavy) that gain from a GPU.
+func (s *Service) Count(ctx context.Context, program string) (light, heavy int, err error) {
 	p, err := schema.Parse(program)
 	if err != nil {
 		return 0, 0, err
@@ -39,8 +39,8 @@ func (s *Service) Count(ctx context.Context, program string) (light, deep int, e
 	for _, c := range list {
 		switch {
 		case c.Baseline:
-		case c.RunsOn("gpu") && len(c.Devices) > 0:
-			deep++
+		case deep(c):
+			heavy++
 		default:
 			light++
 		}
@@ -50,8 +50,8 @@ func (s *Service) Count(ctx context.Context, program string) (light, deep int, e
 	if s.counts.seen == nil {
 		s.counts.seen = map[string][2]int{}
 	}
-	s.counts.seen[canonical] = [2]int{light, deep}
-	return light, deep, nil
+	s.counts.seen[canonical] = [2]int{light, heavy}
+	return light, heavy, nil
 }
 
 // typical is the profile of data that are not known yet: a thousand examples

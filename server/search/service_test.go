@@ -322,20 +322,20 @@ func TestMoreExamplesAndRefine(t *testing.T) {
 	}
 
 	// Switching off and on again is a version each, and the last one is the second's search again.
-	v, err := l.Refine(t.Context(), task, nil, []int{3, 4, 4})
+	v, err := l.Refine(t.Context(), task, search.Refinement{Off: []int{3, 4, 4}})
 	must(t, err)
 	if v != 3 {
 		t.Fatalf("refined to version %d", v)
 	}
-	if again, err := l.Refine(t.Context(), task, nil, []int{3}); err != nil || again != 3 {
+	if again, err := l.Refine(t.Context(), task, search.Refinement{Off: []int{3}}); err != nil || again != 3 {
 		t.Fatalf("refined again: %d, %v", again, err)
 	}
-	v, err = l.Refine(t.Context(), task, []int{3, 4}, nil)
+	v, err = l.Refine(t.Context(), task, search.Refinement{On: []int{3, 4}})
 	must(t, err)
 	if now := l.task(task.ID); v != 4 || now.SearchID != second.SearchID || !settled(now) {
 		t.Fatalf("back at the second version: %d, %+v", v, now)
 	}
-	if _, err := l.Refine(t.Context(), task, nil, []int{9999}); err == nil {
+	if _, err := l.Refine(t.Context(), task, search.Refinement{Off: []int{9999}}); err == nil {
 		t.Fatal("an example that isn't there was switched off")
 	}
 
@@ -344,13 +344,13 @@ func TestMoreExamplesAndRefine(t *testing.T) {
 	for i := range all {
 		all[i] = i + 1
 	}
-	_, err = l.Refine(t.Context(), task, nil, all)
+	_, err = l.Refine(t.Context(), task, search.Refinement{Off: all})
 	must(t, err)
 	now := l.task(task.ID)
 	if b, ok := search.Served(now); !ok || b.Version != 2 || now.State != "settled" || now.Reason != "no_data" {
 		t.Fatalf("all off: %s, %s, served %+v", now.State, now.Reason, b)
 	}
-	_, err = l.Refine(t.Context(), task, all, nil)
+	_, err = l.Refine(t.Context(), task, search.Refinement{On: all})
 	must(t, err)
 	if now := l.task(task.ID); now.SearchID != second.SearchID || !settled(now) {
 		t.Fatalf("all on again: %+v", now)

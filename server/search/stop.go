@@ -185,7 +185,7 @@ func (s *Service) Drop(ctx context.Context, task store.Task) error {
 		st.schedule()
 		// Another task of the same data may read the same folder only under its own id, so these can go.
 		feeds, data := filepath.Join(st.cfg.Root, "feeds", task.ID), filepath.Join(st.cfg.Root, "data", task.ID)
-		paths := []string{feeds}
+		paths := []string{feeds, studiesOf(st.cfg.Root, task.ID)}
 		if !st.reads(data) {
 			paths = append(paths, data)
 		}

@@ -1,9 +1,9 @@
 package store
 
-const exampleColumns = `number, example_hash, input_hash, group_hash, label, part, feed, version, source, row, is_on`
+const exampleColumns = `number, example_hash, input_hash, group_hash, label, fed_label, part, feed, version, source, row, is_on`
 
 func scanExample(s scanner) (e Example, err error) {
-	err = s.Scan(&e.Number, &e.ExampleHash, &e.InputHash, &e.Group, &e.Label, &e.Part, &e.Feed, &e.Version, &e.Source, &e.Row, &e.On)
+	err = s.Scan(&e.Number, &e.ExampleHash, &e.InputHash, &e.Group, &e.Label, &e.Fed, &e.Part, &e.Feed, &e.Version, &e.Source, &e.Row, &e.On)
 	return e, err
 }
 
@@ -61,8 +61,8 @@ func (r *Reader) LabelCounts(taskID string) (map[string]int, error) {
 // InsertExamples adds examples to a task, under the numbers they have.
 func (tx *Tx) InsertExamples(taskID string, examples []Example) error {
 	return bulk(tx, "examples", `INSERT INTO examples (task_id, `+exampleColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, examples, func(e Example) []any {
-		return []any{taskID, e.Number, e.ExampleHash, e.InputHash, e.Group, e.Label, e.Part, e.Feed, e.Version, e.Source, e.Row, e.On}
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, examples, func(e Example) []any {
+		return []any{taskID, e.Number, e.ExampleHash, e.InputHash, e.Group, e.Label, e.Fed, e.Part, e.Feed, e.Version, e.Source, e.Row, e.On}
 	})
 }
 
@@ -89,4 +89,12 @@ func (tx *Tx) SetExamplesOn(taskID string, numbers []int, on bool) (changed int,
 		changed += int(n)
 	}
 	return changed, nil
+}
+
+// SetLabels gives examples of a task the Label and Fed that they have here. An
+// example that the task hasn't got is passed over.
+func (tx *Tx) SetLabels(taskID string, examples []Example) error {
+	return bulk(tx, "examples", `UPDATE examples SET label = ?, fed_label = ? WHERE task_id = ? AND number = ?`, examples, func(e Example) []any {
+		return []any{e.Label, e.Fed, taskID, e.Number}
+	})
 }

@@ -138,6 +138,7 @@ type Example struct {
 	InputHash   string
 	Group       string // hash of what keeps rows in one part; empty when nothing does
 	Label       string
+	Fed         string // the label as it was fed, where it was corrected since; empty: Label is as it was fed
 	Part        string
 	Feed        int
 	Version     int
@@ -166,6 +167,8 @@ type Version struct {
 	Cause    string
 	Feed     *int
 	SearchID string
+	By       string          // the name of whoever made it; empty where nobody noted it
+	Changes  json.RawMessage // what a refinement changed; nil for a feed
 	Created  time.Time
 }
 

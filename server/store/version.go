@@ -2,10 +2,10 @@ package store
 
 import "fmt"
 
-const versionColumns = `task_id, number, hash, is_on, is_off, parts, cause, feed, search_id, created`
+const versionColumns = `task_id, number, hash, is_on, is_off, parts, cause, feed, search_id, by_user, changes, created`
 
 func scanVersion(s scanner) (v Version, err error) {
-	err = s.Scan(&v.TaskID, &v.Number, &v.Hash, &v.On, &v.Off, intoJSON{&v.Parts}, &v.Cause, &v.Feed, &v.SearchID, intoTime{&v.Created})
+	err = s.Scan(&v.TaskID, &v.Number, &v.Hash, &v.On, &v.Off, intoJSON{&v.Parts}, &v.Cause, &v.Feed, &v.SearchID, &v.By, intoJSON{&v.Changes}, intoTime{&v.Created})
 	return v, err
 }
 
@@ -23,7 +23,7 @@ func (r *Reader) Versions(taskID string) ([]Version, error) {
 // InsertVersion adds a dataset version to a task.
 func (tx *Tx) InsertVersion(v Version) error {
 	_, err := tx.exec(fmt.Sprintf("version %d", v.Number), `INSERT INTO versions (`+versionColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		v.TaskID, v.Number, v.Hash, v.On, v.Off, text(v.Parts), v.Cause, v.Feed, v.SearchID, tx.microsOr(v.Created))
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		v.TaskID, v.Number, v.Hash, v.On, v.Off, text(v.Parts), v.Cause, v.Feed, v.SearchID, v.By, text(v.Changes), tx.microsOr(v.Created))
 	return err
 }

@@ -18,9 +18,10 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("catalogue", help="every candidate there is, one JSON object a line")
     for name, text in (("run", "fit the candidate of FOLDER/trial.json"),
                        ("ingest", "read the sources of FOLDER/ingest.json"),
+                       ("study", "answer the question about examples or a model in FOLDER/study.json"),
                        ("predict", "load the model in FOLDER, answer requests on stdin")):
         commands.add_parser(name, help=text).add_argument("folder", type=Path, metavar="FOLDER")
-    commands.add_parser("serve", help="import everything once, then fork run and ingest on request")
+    commands.add_parser("serve", help="import everything once, then fork run, ingest and study on request")
     return parser
 
 
@@ -35,6 +36,9 @@ def main(argv: list[str] | None = None) -> int:
     if args.command == "ingest":
         from .ingest import ingest
         return ingest(args.folder)
+    if args.command == "study":
+        from .study import study
+        return study(args.folder)
     if args.command == "predict":
         from .predict import serve_model
         return serve_model(args.folder)

@@ -60,6 +60,9 @@ def be_child(folder: str, command: str, request: dict, writer: int, parent: int,
         if command == "ingest":
             from .ingest import ingest
             code = ingest(Path(folder), notify, memory)
+        elif command == "study":
+            from .study import study
+            code = study(Path(folder), notify, memory)
         else:
             from .runner import run
             code = run(Path(folder), notify, memory)

@@ -3,7 +3,8 @@
 ``examples*.arrow`` hold ``number`` and one column a field: fixed-size lists of numbers for tensors
 (a missing number is NaN; pictures that came as files of 8 bits are bytes), dictionary-encoded text for
 classes (a missing one is null), lists of numbers, node after node, for series and trees.
-``index.arrow`` holds ``number``, ``part`` and ``on``.
+``index.arrow`` holds ``number``, ``part`` and ``on``, and may hold ``group`` (what keeps rows together) and
+``label`` (what the first output is by now, where somebody has corrected it since it was fed).
 """
 
 from __future__ import annotations
@@ -210,10 +211,38 @@ def read_examples(folder: Path, program: Program, *, groups: bool = False) -> Ex
         examples = Examples(columns, numbers, part[order])  # untouched: still the file's own memory
     else:
         examples = Examples({k: v[rows] for k, v in columns.items()}, numbers[rows], part[order])
+    if "label" in index.column_names:
+        _correct(examples, program.outputs[0], index.column("label").take(pa.array(order)).to_pylist())
     if groups:
+        examples.groups = _row_groups(examples.columns, program.inputs, len(examples))
         if "group" in index.column_names:
-            named = [g if g is not None else f"\0{i}" for i, g in enumerate(index.column("group").take(pa.array(order)).to_pylist())]
-            _, examples.groups = np.unique(np.array(named, dtype=object).astype(str), return_inverse=True)
-        else:
-            examples.groups = _row_groups(examples.columns, program.inputs, len(examples))
+            examples.groups = _joined(examples.groups, index.column("group").take(pa.array(order)).to_pylist())
     return examples
+
+
+def _correct(examples: Examples, field: Field, labels: list[str | None]) -> None:
+    """Put corrected labels in the place of those that were fed; None leaves a row as it is."""
+    rows = [i for i, label in enumerate(labels) if label is not None]
+    if not rows:
+        return
+    column = examples.columns[field.name].copy()  # it may be the file's own memory
+    for i in rows:
+        column[i] = labels[i] if field.is_class else float(labels[i])
+    examples.columns[field.name] = column
+
+
+def _joined(groups: np.ndarray, named: list[str | None]) -> np.ndarray:
+    """Groups of equal inputs, with those that share a name made one: what must not be parted, also in chains."""
+    parent = list(range(int(groups.max(initial=-1)) + 1))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    first: dict[str, int] = {}
+    for g, name in zip(groups.tolist(), named):
+        if name is not None:
+            parent[root(g)] = root(first.setdefault(name, g))
+    return np.array([root(g) for g in groups.tolist()], dtype=np.int64)

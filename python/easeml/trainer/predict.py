@@ -87,6 +87,7 @@ class Predictor:
 
     def __init__(self, folder: Path):
         from .model import Model
+        self.folder = folder
         self.model = Model.load(folder)
 
     def reply(self, line: bytes) -> dict:
@@ -229,7 +230,8 @@ class Predictor:
     def rescore(self, request: dict) -> dict:
         """The loaded model's scores on a version's validation and test part; None for a part that isn't there.
 
-        With folds there is no part that the model has not learned from but test: validation is None.
+        With folds there is no part but test that the model has not learned from. What was answered out of fold when
+        it was trained is scored in place of a validation part, where that was kept.
         """
         import numpy as np
         from . import metrics
@@ -242,12 +244,31 @@ class Predictor:
         folds = (data.get("protocol") or {}).get("kind") == "folds"
         scored = {}
         for part in ("validation", "test"):
-            rows = examples.take(np.flatnonzero(examples.parts == PARTS.index(part)))
-            if len(rows) == 0 or (folds and part == "validation"):
+            rows, answers = examples.take(np.flatnonzero(examples.parts == PARTS.index(part))), None
+            if folds and part == "validation":
+                rows, answers = self._out_of_fold(examples)
+            if len(rows) == 0:
                 scored[part] = None
                 continue
-            scored[part] = metrics.score(metric, truth_of(model.program, model.target, rows), model.answer(rows), model.guess).as_json()
+            if answers is None:
+                answers = model.answer(rows)
+            scored[part] = metrics.score(metric, truth_of(model.program, model.target, rows), answers, model.guess).as_json()
         return scored
+
+    def _out_of_fold(self, examples):
+        """The examples that were answered out of fold when the model was trained, and those answers."""
+        import numpy as np
+        from .examples import open_arrow
+        path = self.folder.parent / "predictions.arrow"
+        if not path.exists():
+            return examples.take(np.zeros(0, dtype=np.int64)), None
+        table = open_arrow(path)
+        numbers = table.column("number").to_numpy()
+        values = table.column("probabilities" if self.model.target.is_classes else "prediction").to_pylist()
+        places = {int(n): i for i, n in enumerate(numbers)}
+        rows = np.array([i for i, n in enumerate(examples.numbers.tolist()) if n in places], dtype=np.int64)
+        answers = np.array([values[places[int(n)]] for n in examples.numbers[rows]], dtype=np.float64)
+        return examples.take(rows), answers.reshape(len(rows), -1)
 
 
 def _floats(values):

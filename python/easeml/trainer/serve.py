@@ -8,7 +8,7 @@ PyTorch takes longest to import, and most trials don't need it. So the parent sa
 and forks a second parent, the *deep* one, that imports it meanwhile: same code, its lines relayed. Until
 that is ready too (a second `ready`, with "deep": true), a network's child imports PyTorch itself.
 
-In:  {"run": FOLDER, "command": "run"|"ingest", "env": {}, "limits": {"threads": n}}
+In:  {"run": FOLDER, "command": "run"|"ingest"|"study", "env": {}, "limits": {"threads": n}}
      {"signal": FOLDER, "name": "USR1"|"TERM"|"KILL"}
 Out: {"ready": {…}}  {"started": FOLDER, "pid": n}  {"event": FOLDER}
      {"ended": FOLDER, "code": n|null, "signal": name|null, "peak_bytes": n}  {"error": text}
@@ -204,7 +204,7 @@ class Parent:
 
     def _fork(self, request: dict) -> None:
         folder, command = str(request["run"]), request.get("command") or "run"
-        if command not in ("run", "ingest"):
+        if command not in ("run", "ingest", "study"):
             self._refuse(folder, f"The command {command} is not served here.")
             return
         if any(c.folder == folder for c in self._children.values()) or (self._deep and folder in self._deep.folders):

@@ -1,0 +1,109 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/easeml/easeml/api"
+	"github.com/easeml/easeml/server/search"
+)
+
+// routeStudies adds questions that take some fits to answer.
+func (s *server) routeStudies() {
+	parameter := func(name, about string) *huma.Param {
+		return &huma.Param{Name: name, In: "path", Required: true, Description: about, Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	s.plain(huma.Operation{
+		OperationID: "study", Method: http.MethodPost, Path: prefix + "/tasks/{user}/{name}/studies",
+		Summary:    "Ask something about the examples or the model that takes some fits to find out, such as which labels look wrong; it is a read",
+		Parameters: []*huma.Param{parameter("user", "The owner's name."), parameter("name", "The task's name.")},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/json": {Schema: s.schemaOf(reflect.TypeFor[api.NewStudy]())},
+		}},
+		Responses: map[string]*huma.Response{"200": {
+			Description: "Lines with progress; then one line with done, or with the problem that ended it. It is given up when the client leaves.",
+			Content:     map[string]*huma.MediaType{api.NDJSONType: {Schema: s.schemaOf(reflect.TypeFor[api.StudyLine]())}},
+		}},
+	}, s.study)
+}
+
+func (s *server) study(w http.ResponseWriter, r *http.Request) {
+	s.streamStudy(w, r, func(ctx context.Context, progress func(search.StudyProgress)) (json.RawMessage, error) {
+		task, err := s.find(ctx, OfTask{User: r.PathValue("user"), Name: r.PathValue("name")})
+		if err != nil {
+			return nil, err
+		}
+		var in api.NewStudy
+		if err := decodeBody(r, &in); err != nil {
+			return nil, err
+		}
+		return s.Search.Study(ctx, task, search.Question{Kind: in.Kind}, progress)
+	})
+}
+
+// decodeBody reads a request of a handler on plain net/http.
+func decodeBody(r *http.Request, into any) error {
+	body := json.NewDecoder(r.Body)
+	body.DisallowUnknownFields()
+	if err := body.Decode(into); err != nil {
+		return refuse(http.StatusUnprocessableEntity, "", "The request is not of the right form: %s.", err)
+	}
+	return nil
+}
+
+// streamStudy answers with progress while ask works, then with what it found.
+func (s *server) streamStudy(w http.ResponseWriter, r *http.Request, ask func(context.Context, func(search.StudyProgress)) (json.RawMessage, error)) {
+	type outcome struct {
+		findings json.RawMessage
+		err      error
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	done, steps := make(chan outcome, 1), make(chan search.StudyProgress, 16)
+	go func() {
+		findings, err := ask(ctx, func(p search.StudyProgress) {
+			select {
+			case steps <- p:
+			default: // the next one tells more
+			}
+		})
+		done <- outcome{findings, err}
+	}()
+	lines := &lineWriter{w: w, control: http.NewResponseController(w)}
+	ticker := time.NewTicker(stillHere)
+	defer ticker.Stop()
+	for {
+		select {
+		case p := <-steps:
+			if lines.begin() == nil && lines.put(api.StudyLine{Progress: &api.StudyProgress{Step: p.Step, Of: p.Of, Unit: p.Unit}}) == nil {
+				lines.flush()
+			}
+		case <-ticker.C:
+			// A client that is gone ends ctx, and with it the study.
+			if lines.begin() == nil {
+				lines.blank()
+			}
+		case o := <-done:
+			line := api.StudyLine{Done: &api.Findings{}}
+			if o.err == nil {
+				o.err = json.Unmarshal(o.findings, line.Done)
+			}
+			if o.err != nil && !lines.begun {
+				s.sendProblem(w, r, o.err)
+				return
+			}
+			if o.err != nil {
+				line = api.StudyLine{Problem: &s.toProblem(ctx, o.err).Problem}
+			}
+			if lines.begin() == nil && lines.put(line) == nil {
+				lines.flush()
+			}
+			return
+		}
+	}
+}
