@@ -39,10 +39,12 @@ def test_the_first_suspects_are_wrong_indeed(tmp_path, seed):
 
 
 def test_confident_learning_by_hand():
-    # Class 0 is said with 0.9 and 0.49 of probability (bar 0.695), class 1 with 0.8 and 0.2 (bar 0.5).
+    # Class 0 is said with 0.9 and 0.49 of probability (bar 0.695), class 1 with 0.8 and 0.2 (bar 0.5): of those that
+    # bear 0 one of two counts as 1, and of those that bear 1 one of two as 0.
     p = np.array([[0.9, 0.1], [0.49, 0.51], [0.2, 0.8], [0.8, 0.2]])
-    assert confident(p, np.array([0, 0, 1, 1])).tolist() == [-1, 1, -1, 0]
-    assert confident(p, np.array([0, 0, 0, 0])).tolist() == [-1, -1, -1, -1]  # a class without examples is never looked like
+    assert confident(p, np.array([0, 0, 1, 1])).tolist() == [False, True, False, True]
+    assert not confident(p, np.array([0, 0, 0, 0])).any()  # nothing counts as a class without examples
+    assert not confident(p[[0, 0, 2, 2]], np.array([0, 0, 1, 1])).any()
 
 
 def test_suspect_numbers_are_far_off(tmp_path):

@@ -24,6 +24,11 @@ def looks_like_entity(column: str) -> bool:
     return bool(_ENTITY.search(fold(column)))
 
 
+def looks_like_id(column: str) -> bool:
+    """Whether a column's name says that it numbers rows: id, row_nr."""
+    return bool(_ID.search(fold(column)))
+
+
 def _warning(code: str, message: str, column: str | None = None, fix: str | None = None) -> dict:
     return {"code": code, "message": message, "column": column, "fix": fix}
 
@@ -73,7 +78,7 @@ def _one_column(f: Field, v: np.ndarray, column: str, target: Target | None, out
         if filled.min() == filled.max() and len(filled) == n:
             return [_warning("constant_column", f"{column} is the same in every row, so it tells nothing.", column)]
         whole = np.all(filled == np.round(filled))
-        if whole and len(filled) == n and len(np.unique(filled)) == n and (_ID.search(fold(column)) or filled.max() - filled.min() == n - 1):
+        if whole and len(filled) == n and len(np.unique(filled)) == n and (looks_like_id(column) or filled.max() - filled.min() == n - 1):
             return [_warning("id_column", f"{column} is different in every row, like a running number.", column, f"leave {f.name} out of the program")]
         edges = np.unique(np.quantile(filled, np.linspace(0, 1, 33)[1:-1]))
         codes = np.where(np.isnan(x), -1, np.searchsorted(edges, x, side="right"))

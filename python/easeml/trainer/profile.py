@@ -109,14 +109,20 @@ def _metric(target: Target | None, counts: Counter[str]) -> dict:
         return {"name": "accuracy", "reason": "no example yet"}
     if not target.is_classes:
         return {"name": "r2", "reason": "numbers: the share of their variation that is explained; the error is told in their own unit"}
+    name, reason = rarity(counts)
+    return {"name": name, "reason": reason}
+
+
+def rarity(counts: Counter[str]) -> tuple[str, str]:
+    """The default metric of classes with such counts, and why: where one is rare, the share of right answers says little."""
     n, present = sum(counts.values()), sum(1 for c in counts.values() if c)
     rare = min((k for k in counts if counts[k]), key=lambda k: (counts[k], k))
     share = counts[rare] / n
     if present == 2 and share < RARE:
-        return {"name": "average_precision", "reason": f"{rare} is rare ({100 * share:.1f} %), so the share of right answers would say little"}
+        return "average_precision", f"{rare} is rare ({100 * share:.1f} %), so the share of right answers would say little"
     if present > 2 and share < 0.25 / present:
-        return {"name": "balanced_accuracy", "reason": f"{rare} is rare ({100 * share:.1f} %), so that a model can't do well by never saying it"}
-    return {"name": "accuracy", "reason": "no class is rare"}
+        return "balanced_accuracy", f"{rare} is rare ({100 * share:.1f} %), so that a model can't do well by never saying it"
+    return "accuracy", "no class is rare"
 
 
 def _guess(target: Target | None, counts: Counter[str], name: str) -> dict:

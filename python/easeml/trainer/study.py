@@ -1,7 +1,7 @@
 """`study FOLDER`: questions about a version's examples and its model that take some fits, or many answers, to settle.
 
-``study.json`` says what is asked: ``kind`` is ``suspects``, ``explain`` or ``growth``; the rest is as in
-trial.json, with ``candidates`` (the ones to fit) and ``model`` (the folder of the one that answers). The folder
+``study.json`` says what is asked: ``kind`` is ``suspects``, ``explain``, ``growth``, or ``propose`` (a program for a
+file; then only ``sources``, ``output`` and ``options`` stand there); the rest is as in trial.json, with ``candidates`` (the ones to fit) and ``model`` (the folder of the one that answers). The folder
 ends with ``findings.json`` and a ``done`` event, or with ``failed``. Nothing of it is used by a search.
 """
 
@@ -35,7 +35,7 @@ def study(folder: Path, notify=None, memory=None) -> int:
         begun = time.monotonic()
         spec = _read(folder)
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # it holds no lease
-        findings = _KINDS[spec["kind"]](Study(folder, log, spec))
+        findings = _KINDS[spec["kind"]](folder, log, spec)
         write_json(folder / "findings.json", {"format": FORMAT, "kind": spec["kind"], **findings, "seconds": round(time.monotonic() - begun, 3)})
         log.write("done", reason="finished")
     except Fault as fault:
@@ -151,9 +151,14 @@ class Study:
                      candidate, metric, guess, size)
 
 
-def _suspects(study: Study) -> dict:
+def _suspects(folder: Path, log: EventLog, spec: dict) -> dict:
     from .suspects import find_suspects
-    return find_suspects(study)
+    return find_suspects(Study(folder, log, spec))
 
 
-_KINDS = {"suspects": _suspects}
+def _propose(folder: Path, log: EventLog, spec: dict) -> dict:
+    from .propose import propose
+    return propose(folder, log, spec)
+
+
+_KINDS = {"suspects": _suspects, "propose": _propose}

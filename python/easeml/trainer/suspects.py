@@ -1,8 +1,10 @@
 """Suspects: examples whose label looks wrong to models that had not seen them.
 
-Classes: confident learning (Northcutt, Jiang, Chuang 2021, J. Artif. Intell. Res. 70). The bar of class j is the
-mean probability of j among the examples that bear it; an example is suspect where the most probable class above
-its bar is another one, unless its own is the most probable of all (as cleanlab has it). Numbers: the modified z-score of the error (Iglewicz & Hoaglin 1993), beyond 3.5.
+Classes: confident learning with pruning by noise rate (Northcutt, Jiang, Chuang 2021, J. Artif. Intell. Res. 70,
+§3.3; it is what cleanlab does by itself). The bar of class j is the mean probability of j among the examples that
+bear it. An example counts as j where j is its most probable class above the bar; what is counted so of the examples
+that bear i, brought to their number, says how many of them are j indeed: so many are suspect, those where j exceeds
+i most, unless i is the most probable of all. Numbers: the modified z-score of the error (Iglewicz & Hoaglin 1993), beyond 3.5.
 """
 
 from __future__ import annotations
@@ -21,16 +23,27 @@ FAR = 3.5
 
 
 def confident(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """For each row the class that it looks like, or −1 where it looks like its own or like none.
+    """For each row whether its label is suspect.
 
     `probabilities` [n, k] are out of fold, `codes` [n] the labels' places. A class without examples has no bar.
     """
     n, k = probabilities.shape
     bars = np.array([probabilities[codes == j, j].mean() if (codes == j).any() else np.inf for j in range(k)])
     above = np.where(probabilities >= bars, probabilities, -1.0)
-    looks = above.argmax(axis=1)
-    none = above.max(axis=1) < 0
-    return np.where(none | (looks == codes) | (probabilities.argmax(axis=1) == codes), -1, looks)
+    counted = above.max(axis=1) >= 0
+    joint = np.zeros((k, k))
+    np.add.at(joint, (codes[counted], above.argmax(axis=1)[counted]), 1)
+    suspect = np.zeros(n, dtype=bool)
+    for i in range(k):
+        rows = np.flatnonzero(codes == i)
+        if not joint[i].sum():
+            continue
+        for j in range(k):
+            many = int(np.rint(joint[i, j] / joint[i].sum() * len(rows)))
+            if j != i and many:
+                excess = probabilities[rows, j] - probabilities[rows, i]
+                suspect[rows[np.argsort(-excess, kind="stable")[:many]]] = True
+    return suspect & (probabilities.argmax(axis=1) != codes)
 
 
 def margin(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -69,11 +82,11 @@ def find_suspects(study: Study) -> dict:
 
 def _of_classes(study: Study, examples, truth: np.ndarray, predicted: np.ndarray) -> list[dict]:
     rows = np.flatnonzero(truth >= 0)
-    looks, far = confident(predicted[rows], truth[rows]), margin(predicted[rows], truth[rows])
-    labels = study.target.labels
+    suspect, far = confident(predicted[rows], truth[rows]), margin(predicted[rows], truth[rows])
+    looks, labels = predicted[rows].argmax(axis=1), study.target.labels
     return [{"number": int(examples.numbers[rows[i]]), "says": labels[truth[rows[i]]], "looks_like": labels[looks[i]],
              "sure": round(float(predicted[rows[i], looks[i]]), 4)}
-            for i in sorted(np.flatnonzero(looks >= 0), key=lambda i: (far[i], examples.numbers[rows[i]]))]
+            for i in sorted(np.flatnonzero(suspect), key=lambda i: (far[i], examples.numbers[rows[i]]))]
 
 
 def _of_numbers(examples, truth: np.ndarray, predicted: np.ndarray) -> list[dict]:

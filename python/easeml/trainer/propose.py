@@ -1,0 +1,461 @@
+"""The study ``propose``: looks at a file or folder and proposes a program for it, with reasons. Nothing is declared.
+
+It uses what readers hand out and nothing else: a new reader is proposed for as soon as it is there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .batch import MOST_LEVELS
+from .checks import GIVES_AWAY, looks_like_entity, looks_like_id
+from .convert import MISSING_NUMBERS, text_of
+from .fault import Fault
+from .profile import rarity
+from .program import fold
+from .readers import Options, open_source
+
+LABELS = ("label", "target", "class", "y")
+"""Names of columns that are taken as what to predict, as `matching` has it."""
+
+MOST_CLASSES = 100
+FEW_NUMBERS = 20
+"""Whole numbers with at most so many different values, each 5 times on average, are read as classes."""
+
+MANY = 30
+"""More numbers than so many become one tensor without a name, where nothing else is there."""
+
+SIDES = (16, 32, 48, 64, 96, 128)
+"""The sides that pictures are fitted into."""
+
+_DATE = re.compile(r"^\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?$|^\d{1,2}[./]\d{1,2}[./]\d{2,4}$")
+_TIME = re.compile(r"(^|_)(date|time|day|month|year|timestamp)($|_)")
+_SPREAD = re.compile(r"^(.*?)_?(\d+)$")
+
+
+@dataclass
+class Column:
+    """What is known of a column after all its rows: texts with their counts (up to a limit), numbers, what is missing."""
+
+    name: str
+    n: int = 0
+    missing: int = 0
+    texts: Counter = field(default_factory=Counter)
+    more: bool = False
+    low: float = math.inf
+    high: float = -math.inf
+    numbers: int = 0
+    whole: bool = True
+    dates: int = 0
+    shape: tuple[int, ...] | None = None
+    pictures: bool = False
+    lists: int = 0
+    sizes: set = field(default_factory=set)
+    codes: list = field(default_factory=list)
+
+    MOST = 5000
+
+    def see(self, values: Any, decimal: str) -> None:
+        """Take in some rows."""
+        if isinstance(values, np.ndarray):
+            values = values.reshape(len(values), -1)
+            values = values[:, 0].tolist() if values.shape[1] == 1 else values
+        for v in values:
+            self.n += 1
+            if isinstance(v, (list, dict, np.ndarray)):
+                self.lists += 1
+                self.sizes.add(np.shape(v) if not isinstance(v, dict) else None)
+                self.codes.append(None)
+                continue
+            t = text_of(v)
+            if t is None or t in MISSING_NUMBERS:
+                self.missing += 1
+                self.codes.append(None)
+                continue
+            if len(self.texts) < self.MOST or t in self.texts:
+                self.texts[t] += 1
+            else:
+                self.more = True
+            self.codes.append(t)
+            try:
+                x = float(t if decimal == "." else t.replace(decimal, "."))
+            except ValueError:
+                self.dates += bool(_DATE.match(t))
+                continue
+            if math.isfinite(x):
+                self.numbers += 1
+                self.low, self.high = min(self.low, x), max(self.high, x)
+                self.whole = self.whole and x.is_integer()
+
+    @property
+    def there(self) -> int:
+        """Rows with a value."""
+        return self.n - self.missing
+
+    @property
+    def is_number(self) -> bool:
+        """Whether all values are numbers."""
+        return self.there > 0 and self.numbers == self.there
+
+    @property
+    def different(self) -> bool:
+        """Whether no value comes twice."""
+        return self.more or (len(self.texts) == self.there and self.there == self.n)
+
+
+def _figure(x: float) -> str:
+    return f"{x:.0f}" if float(x).is_integer() and abs(x) < 1e12 else f"{x:.4g}"
+
+
+def _quoted(labels: list[str]) -> str:
+    return "Class[" + ", ".join('"' + t.replace("\\", "\\\\").replace('"', '\\"') + '"' for t in labels) + "]"
+
+
+def _sorted(labels: list[str]) -> list[str]:
+    from .settling import sorted_labels
+    return sorted_labels(labels)
+
+
+def propose(folder: Path, log, spec: dict) -> dict:
+    """The findings: ``says`` (what was seen), ``fields`` (side, name, type, comment), ``notes``, ``left_out``, ``feed`` (clauses), ``predicts``."""
+    raw = spec["sources"][0]
+    name = str(raw["name"])
+    source = open_source(name, (folder / raw["path"]).resolve(), Options(spec.get("options") or {}))
+    if source.kind == "pictures":
+        return _of_pictures(source, log)
+    return _of_table(source, [str(o) for o in spec.get("output") or []], log)
+
+
+def _columns(source, log) -> list[Column]:
+    columns = {n: Column(n) for n in source.names}
+    if source.kind == "npz":
+        for n, shape in source.shapes.items():
+            columns[n].shape = tuple(int(d) for d in shape)
+        longest = Counter(len(a) for a in (source._arrays[n] for n in source.names)).most_common(1)[0][0]
+        used = [n for n in source.names if len(source._arrays[n]) == longest]
+        blocks = source.blocks(used)
+        columns = {n: columns[n] for n in used}
+    else:
+        blocks = source.blocks()
+    size = max(1, getattr(source, "size", 1))
+    last = -1
+    for block in blocks:
+        for n, values in block.columns.items():
+            if n not in columns:
+                columns[n] = Column(n)
+            c = columns[n]
+            if isinstance(values, np.ndarray) and values.ndim > 1 and values.shape[1:] != (1,):
+                c.n += len(values)
+                c.shape = tuple(values.shape[1:])
+                if values.dtype.kind in "fiub" and values.size:
+                    c.low, c.high = min(c.low, float(np.nanmin(values))), max(c.high, float(np.nanmax(values)))
+                continue
+            c.see(values, source.decimal)
+        if int(20 * block.read / size) != last:
+            last = int(20 * block.read / size)
+            log.write("progress", step=block.read, of=size, unit="byte")
+    return [c for c in columns.values() if c.n]
+
+
+def _outputs(columns: list[Column], wanted: list[str], source) -> list[Column]:
+    by_fold = {fold(c.name): c for c in columns}
+    if wanted:
+        found = []
+        for w in wanted:
+            c = next((c for c in columns if c.name == w), None) or by_fold.get(fold(w))
+            if c is None:
+                raise Fault(f"{source.name} has no column {w}; it has {', '.join(c.name for c in columns[:12])}{' …' if len(columns) > 12 else ''}.",
+                            where={"file": source.name, "column": w})
+            found.append(c)
+        return found
+    for name in LABELS:
+        if name in by_fold:
+            return [by_fold[name]]
+    flat = [c for c in columns if c.shape in (None, (), (1,))]
+    if not flat:
+        raise Fault(f"{source.name} has no column with one value a row that could be what to predict.", where={"file": source.name},
+                    hint="Say which one: output COLUMN.")
+    return [flat[-1]]
+
+
+def _output_type(c: Column, source) -> tuple[str, str, str]:
+    """The type of what is predicted, its comment, and how the first line calls it."""
+    if c.shape not in (None, (), (1,)):
+        return f"Tensor[{', '.join(map(str, c.shape))}]", "", f"{math.prod(c.shape)} numbers"
+    if not c.there:
+        raise Fault(f"{c.name} of {source.name} has no value in any row, so there is nothing to learn.", where={"file": source.name, "column": c.name})
+    missing = f"{c.missing} missing: these rows are not taken" if c.missing else ""
+    k = len(c.texts)
+    if c.is_number and not (c.whole and k <= FEW_NUMBERS and c.there >= 5 * k):
+        return "Tensor[1]", ", ".join(x for x in (f"{_figure(c.low)}–{_figure(c.high)}", missing) if x), "a number"
+    if k < 2:
+        raise Fault(f'{c.name} of {source.name} is "{next(iter(c.texts))}" in every row, so there is nothing to tell apart.', where={"file": source.name, "column": c.name},
+                    hint="Say what is to be predicted: output COLUMN.")
+    if k > MOST_CLASSES or k > c.there / 2:
+        raise Fault(f"{c.name} of {source.name} has {'more than ' if c.more else ''}{k} different values in {c.there} rows: too many for classes, and they are no numbers.",
+                    where={"file": source.name, "column": c.name}, hint="Say what is to be predicted: output COLUMN.")
+    labels = _sorted(list(c.texts))
+    if labels == [str(i) for i in range(k)]:
+        return f"Class[{k}]", ", ".join(x for x in (f"0–{k - 1}", missing) if x), f"{k} classes"
+    return _quoted(labels), missing, f"{k} classes"
+
+
+def _of_table(source, wanted: list[str], log) -> dict:
+    columns = _columns(source, log)
+    outputs = _outputs(columns, wanted, source)
+    rest = [c for c in columns if c not in outputs]
+    fields, left_out, notes, clauses = [], [], [], []
+    seen: dict[str, str] = {}
+
+    def add(side: str, name: str, type_: str, comment: str) -> None:
+        folded = fold(name) or "field"
+        if folded in seen:
+            raise Fault(f'"{name}" and "{seen[folded]}" are both called {folded} here.', where={"file": source.name, "column": name},
+                        hint="Give one of them another name.")
+        seen[folded] = name
+        fields.append({"side": side, "name": folded, "type": type_, "comment": comment})
+
+    kept = []
+    for c in rest:
+        why, clause = _left_out(c, outputs)
+        if why:
+            left_out.append({"column": c.name, "reason": why})
+            if clause:
+                clauses.append(clause)
+        else:
+            kept.append(c)
+    if not kept:
+        raise Fault(f"{source.name} has no column to predict {outputs[0].name} from.", where={"file": source.name})
+    groups = _spread(kept)
+    done: set[str] = set()
+    plain = all(c.is_number and c.shape in (None, (), (1,)) for c in kept)
+    if plain and len(kept) > MANY and not groups and not left_out:
+        fields.append({"side": "input", "name": "", "type": f"Tensor[{len(kept)}]", "comment": f"{kept[0].name} … {kept[-1].name}"})
+    else:
+        for c in kept:
+            if c.name in done:
+                continue
+            stem = next((s for s, members in groups.items() if c in members), None)
+            if stem is not None:
+                members = groups[stem]
+                done.update(m.name for m in members)
+                missing = sum(m.missing for m in members)
+                add("input", stem, f"Tensor[{len(members)}]", f"{members[0].name} … {members[-1].name}" + (f", {missing} missing" if missing else ""))
+                continue
+            add("input", c.name, *_input_type(c))
+    for c in outputs:
+        type_, comment, _ = _output_type(c, source)
+        if len(outputs) > 1 and type_.startswith("Class"):
+            raise Fault(f"{c.name} holds classes; several outputs can be numbers only.", where={"file": source.name, "column": c.name},
+                        hint="Propose one program for each.")
+        add("output", c.name, type_, comment)
+    n = columns[0].n
+    predicts = " and ".join(f"{c.name}, {_output_type(c, source)[2]}" for c in outputs)
+    notes += _gives_answer(kept, outputs)
+    metric, guess = _metric_note(outputs[0], _output_type(outputs[0], source)[0])
+    notes += metric
+    for c in rest:
+        if c.name not in [c["column"] for c in left_out] and _TIME.search(fold(c.name)) and c.there:
+            notes.append(f"Only you can know: must it work for later ones? Then feed it  with order = {fold(c.name)}.")
+            break
+    return {"says": f"{source.name}: {n:,} rows, {len(columns)} columns.", "predicts": predicts, "guess": guess, "fields": fields,
+            "left_out": left_out, "notes": notes, "clauses": list(dict.fromkeys(clauses))}
+
+
+def _left_out(c: Column, outputs: list[Column]) -> tuple[str | None, str | None]:
+    """Why a column is no input, and what to say at `feed` instead."""
+    if c.lists:
+        if len(c.sizes) == 1 and None not in c.sizes and c.lists == c.n:
+            c.shape = tuple(int(d) for d in next(iter(c.sizes)))
+            return None, None
+        return "lists of different lengths", None
+    if c.shape not in (None, (), (1,)):
+        return None, None
+    if not c.there:
+        return "no value in any row", None
+    if c.dates == c.there:
+        return "dates", f"with order = {fold(c.name)}"
+    if len(c.texts) == 1 and not c.missing:
+        return "the same in every row", None
+    if looks_like_entity(c.name) and not c.different and c.n >= 20:
+        return f"{len(c.texts):,} different values: rows of one must not stand on both sides of the test", f"with group = {fold(c.name)}"
+    running = c.is_number and c.whole and c.different and (looks_like_id(c.name) or c.high - c.low == c.n - 1)
+    if c.n >= 20 and (running or not c.is_number and c.different):
+        return "different in every row", None
+    if not c.is_number and len(c.texts) > max(MOST_LEVELS, c.there / 2):
+        return "free text, which no candidate reads", None
+    return None, None
+
+
+def _input_type(c: Column) -> tuple[str, str]:
+    if c.shape not in (None, (), (1,)):
+        values = f"values {_figure(c.low)}–{_figure(c.high)}" if math.isfinite(c.low) else ""
+        return f"Tensor[{', '.join(map(str, c.shape))}]", values
+    missing = f"{c.missing} missing" if c.missing else ""
+    if c.is_number:
+        years = f"{_figure(c.low)}–{_figure(c.high)}" if _TIME.search(fold(c.name)) else ""
+        return "Tensor[1]", ", ".join(x for x in (years, missing) if x)
+    if missing:
+        missing += ", kept as a state of its own"
+    if len(c.texts) > 12:
+        return f"Class[{len(c.texts)}]", ", ".join(x for x in (f"{', '.join(_sorted(list(c.texts))[:3])} …", missing) if x)
+    return _quoted(_sorted(list(c.texts))), missing
+
+
+def _spread(columns: list[Column]) -> dict[str, list[Column]]:
+    """Columns name_0 … name_{k-1}, four or more, that make one tensor: by what their names share."""
+    stems: dict[str, dict[int, Column]] = {}
+    for c in columns:
+        m = _SPREAD.match(c.name)
+        if m and m.group(1) and c.is_number and c.shape in (None, (), (1,)):
+            stems.setdefault(m.group(1), {})[int(m.group(2))] = c
+    return {stem: [members[i] for i in range(len(members))] for stem, members in stems.items()
+            if len(members) >= 4 and all(f"{stem}_{i}" == members[i].name for i in range(len(members)) if i in members) and set(members) == set(range(len(members)))}
+
+
+def _gives_answer(kept: list[Column], outputs: list[Column]) -> list[str]:
+    """Columns that alone give the answer."""
+    y, notes = outputs[0], []
+    if len(outputs) > 1 or y.is_number and len(y.texts) > FEW_NUMBERS:
+        return []
+    for c in kept:
+        if c.is_number or c.shape not in (None, (), (1,)) or len(c.codes) != len(y.codes) or len(c.texts) > c.n / 5:
+            continue
+        pairs = Counter(zip(c.codes, y.codes))
+        best: dict = {}
+        for (code, _), k in pairs.items():
+            best[code] = max(k, best.get(code, 0))
+        share = sum(best.values()) / max(1, c.n)
+        if share >= GIVES_AWAY and max(y.texts.values()) / max(1, y.there) <= 0.9:
+            notes.append(f"! {c.name} alone gives the answer in {100 * share:.1f} %. Known only afterwards? Then leave it out.")
+    return notes
+
+
+def _metric_note(y: Column, type_: str) -> tuple[list[str], str]:
+    if type_.startswith("Tensor"):
+        return [], ""
+    common, k = y.texts.most_common(1)[0]
+    guess = f'Guessing "{common}": right in {100 * k / y.there:.0f} %.'
+    metric, reason = rarity(y.texts)
+    return ([f"! {reason}: the metric will be {metric.replace('_', ' ')}."] if metric != "accuracy" else []), guess
+
+
+def _of_pictures(source, log) -> dict:
+    """A folder of pictures: one class a folder, or a table of paths."""
+    if source.layout == "table":
+        return _of_picture_table(source, log)
+    if "class" not in source.names:
+        raise Fault(f"{source.name}: the pictures lie in no folder that says what they show.", where={"file": source.name},
+                    hint="Put them into one folder a class, or a table beside them whose cells are paths relative to it.")
+    counts: Counter[str] = Counter()
+    seen = _Seen()
+    for block in source.blocks():
+        counts.update(block.columns["class"])
+        for p in block.columns["file"]:
+            seen.look(p)
+        log.write("progress", step=block.read, of=source.size, unit="byte")
+    labels = _sorted(list(counts))
+    if len(labels) < 2:
+        raise Fault(f"{source.name}: all pictures lie in one folder, {labels[0]}; there is nothing to tell apart.", where={"file": source.name})
+    n = sum(counts.values())
+    shown = ", ".join(f"{c} {k:,}" for c, k in counts.most_common(6)) + (" …" if len(counts) > 6 else "")
+    metric, reason = rarity(counts)
+    notes = [f"! {reason}: the metric will be {metric.replace('_', ' ')}, so that a model can't do well by never saying it."] if metric != "accuracy" else []
+    type_ = _quoted(labels) if len(labels) <= MOST_CLASSES else f"Class[{len(labels)}]"
+    common, k = counts.most_common(1)[0]
+    return {"says": f"{source.name}: {n:,} pictures in {len(counts)} folders, so {len(counts)} classes: {shown}.", "predicts": "",
+            "guess": f'Guessing "{common}": right in {100 * k / n:.0f} %.',
+            "fields": [{"side": "input", "name": "image", "type": seen.type(), "comment": seen.comment()},
+                       {"side": "output", "name": "label", "type": type_, "comment": ""}],
+            "left_out": [], "notes": [seen.says()] + notes, "clauses": []}
+
+
+def _of_picture_table(source, log) -> dict:
+    pictures = [n for n in source.names if n in source.pictures]
+    columns = {n: Column(n) for n in source.names if n not in source.pictures}
+    seen = _Seen()
+    for block in source.blocks():
+        for n, c in columns.items():
+            c.see(block.columns[n], source.decimal)
+        for p in block.columns[pictures[0]]:
+            if p is not None:
+                seen.look(p)
+        log.write("progress", step=block.read, of=source.size, unit="byte")
+    outputs = _outputs(list(columns.values()), [], source)
+    type_, comment, says = _output_type(outputs[0], source)
+    left_out = [{"column": c.name, "reason": "beside the picture"} for c in columns.values() if c not in outputs]
+    n = outputs[0].n
+    metric, guess = _metric_note(outputs[0], type_)
+    return {"says": f"{source.name}: {n:,} rows, each with a picture.", "predicts": f"{outputs[0].name}, {says}", "guess": guess,
+            "fields": [{"side": "input", "name": fold(pictures[0]), "type": seen.type(), "comment": seen.comment()},
+                       {"side": "output", "name": fold(outputs[0].name), "type": type_, "comment": comment}],
+            "left_out": left_out, "notes": [seen.says()] + metric, "clauses": []}
+
+
+class _Seen:
+    """Sizes and modes of pictures, by their heads; at most so many are opened."""
+
+    MOST = 2000
+
+    def __init__(self):
+        self.sizes: Counter[tuple[int, int]] = Counter()
+        self.modes: Counter[str] = Counter()
+        self.broken = 0
+
+    def look(self, picture) -> None:
+        """Take in one picture's head."""
+        if self.sizes.total() >= self.MOST:
+            return
+        import io
+        from PIL import Image
+        try:
+            with Image.open(io.BytesIO(picture.read())) as opened:
+                self.sizes[(opened.height, opened.width)] += 1
+                self.modes[opened.mode] += 1
+        except (Fault, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            self.broken += 1
+
+    def _channels(self) -> int:
+        grey = sum(k for m, k in self.modes.items() if m in ("1", "L", "LA", "I", "F") or m.startswith("I;"))
+        return 1 if grey == self.modes.total() else 3
+
+    def _shape(self) -> tuple[int, int, int]:
+        if not self.sizes:
+            raise Fault("None of the pictures can be opened.")
+        if len(self.sizes) == 1:
+            height, width = next(iter(self.sizes))
+            if max(height, width) <= SIDES[-1]:
+                return height, width, self._channels()
+        middle = float(np.median([min(s) for s, k in self.sizes.items() for _ in range(k)]))
+        side = max((s for s in SIDES if s <= middle), default=SIDES[0])
+        return side, side, self._channels()
+
+    def type(self) -> str:
+        """The tensor that is proposed."""
+        return f"Tensor[{', '.join(map(str, self._shape()))}]"
+
+    def comment(self) -> str:
+        """What stands beside the field."""
+        return "grey" if self._channels() == 1 else "colours"
+
+    def says(self) -> str:
+        """Sizes, and what becomes of them."""
+        height, width, _ = self._shape()
+        if len(self.sizes) == 1:
+            h, w = next(iter(self.sizes))
+            said = f"All are {h}×{w}"
+        else:
+            low, high = min(self.sizes, key=lambda s: s[0] * s[1]), max(self.sizes, key=lambda s: s[0] * s[1])
+            said = f"Sizes {low[0]}×{low[1]} to {high[0]}×{high[1]}"
+        if len(self.sizes) > 1 or next(iter(self.sizes)) != (height, width):
+            said += f"; each is fitted whole into {height}×{width}"
+        if self.broken:
+            said += f"; {self.broken} can't be opened, and won't be taken"
+        return said + "."
