@@ -42,6 +42,36 @@ type Findings struct {
 	Found    int       `json:"found,omitempty"`    // suspects, those beyond the list's end too
 	By       []string  `json:"by,omitempty"`       // ids of the candidates that judged
 	Suspects []Suspect `json:"suspects,omitempty"` // the likeliest first
+
+	Says     string          `json:"says,omitempty"`     // a proposal: what was seen
+	Predicts string          `json:"predicts,omitempty"` // what is to be predicted: "species, 3 classes"
+	Guess    string          `json:"guess,omitempty"`
+	Fields   []ProposedField `json:"fields,omitempty"`
+	LeftOut  []LeftOut       `json:"left_out,omitempty"`
+	Notes    []string        `json:"notes,omitempty"`
+	Clauses  []string        `json:"clauses,omitempty"` // to be said at feed: "with group = patient_id"
+}
+
+// ProposedField is a field of a proposed program.
+type ProposedField struct {
+	Side    string `json:"side"` // input | output
+	Name    string `json:"name"` // "": a field without a name
+	Type    string `json:"type"` // as the language writes it
+	Comment string `json:"comment"`
+}
+
+// LeftOut is a column that a proposed program has no field for.
+type LeftOut struct {
+	Column string `json:"column"`
+	Reason string `json:"reason"`
+}
+
+// NewProposal is the body of POST /proposals: one complete upload that a program
+// is to be proposed for. The answer is a stream as of POST …/studies.
+type NewProposal struct {
+	Uploads []string            `json:"uploads"`
+	Output  []string            `json:"output,omitempty"`  // columns that are to be predicted
+	Options map[string][]string `json:"options,omitempty"` // how to read the file, as of a feed
 }
 
 // Suspect is an example whose label looks wrong to models that had not seen it.
@@ -56,6 +86,11 @@ type Suspect struct {
 // A stream that broke off is a *Lost.
 func (c *Client) Study(ctx context.Context, user, name string, n NewStudy, progress func(StudyProgress)) (Findings, error) {
 	return c.study(ctx, taskPath(user, name, "studies"), n, progress)
+}
+
+// Propose has a program proposed for an upload; see Study.
+func (c *Client) Propose(ctx context.Context, n NewProposal, progress func(StudyProgress)) (Findings, error) {
+	return c.study(ctx, prefix+"/proposals", n, progress)
 }
 
 func (c *Client) study(ctx context.Context, path string, body any, progress func(StudyProgress)) (Findings, error) {

@@ -64,7 +64,7 @@ func (c *cell) statement(ctx context.Context, s lang.Statement) error {
 	case *lang.Server:
 		return c.server(ctx, s)
 	case *lang.SchemaFrom:
-		return notServed("`schema … from` is not served yet.", "Write the program yourself: help schema")
+		return c.propose(ctx, s)
 	}
 	return notServed(fmt.Sprintf("`%s` is not served yet.", s.Word()), "help lists the statements.")
 }

@@ -89,9 +89,8 @@ var statements = []StatementDoc{
 		},
 		Meaning: "Look at examples, switch them on or off, or correct their label. Suspects are those whose label looks wrong. " +
 			"show shows what is in them, which is then saved with the notebook; no other output does. " +
-			"Switching all of them off asks first, unless you say yes. Served now: looking at examples, and on and off by their numbers; " +
-			"correcting labels and suspects come later.",
-		Example: "refine digits\nrefine digits off 17, 90..95\nrefine digits on 17",
+			"Switching all of them off asks first, unless you say yes.",
+		Example: "refine digits\nrefine digits suspects\nrefine digits 17 as 8\nrefine digits off 17, 90..95",
 	},
 	{
 		Word:    "models",

@@ -33,7 +33,7 @@ var served = []string{
 	"GET /api/v1/tasks/{user}/{name}/examples", "PATCH /api/v1/tasks/{user}/{name}/examples", "GET /api/v1/tasks/{user}/{name}/versions",
 	"GET /api/v1/tasks/{user}/{name}/candidates", "GET /api/v1/tasks/{user}/{name}/trials", "GET /api/v1/tasks/{user}/{name}/trials/{trial}",
 	"POST /api/v1/tasks/{user}/{name}/trials/{trial}/stop", "GET /api/v1/tasks/{user}/{name}/decisions",
-	"GET /api/v1/tasks/{user}/{name}/best", "POST /api/v1/tasks/{user}/{name}/infer", "POST /api/v1/tasks/{user}/{name}/studies",
+	"GET /api/v1/tasks/{user}/{name}/best", "POST /api/v1/tasks/{user}/{name}/infer", "POST /api/v1/tasks/{user}/{name}/studies", "POST /api/v1/proposals",
 }
 
 func TestTheDocumentListsEveryRoute(t *testing.T) {

@@ -23,11 +23,11 @@ const (
 )
 
 // once gives a write with an idempotency key one effect and one answer. Sending
-// an upload's bytes is idempotent by its offset already, and infer and studies only read.
+// an upload's bytes is idempotent by its offset already, and infer, studies and proposals only read.
 func (s *server) once(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get(api.IdempotencyKey)
-		if key == "" || r.Method == http.MethodGet || r.Method == http.MethodHead || isChunk(r) || strings.HasSuffix(r.URL.Path, "/infer") || strings.HasSuffix(r.URL.Path, "/studies") {
+		if key == "" || r.Method == http.MethodGet || r.Method == http.MethodHead || isChunk(r) || strings.HasSuffix(r.URL.Path, "/infer") || strings.HasSuffix(r.URL.Path, "/studies") || strings.HasSuffix(r.URL.Path, "/proposals") {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/easeml/easeml/api"
 	"github.com/easeml/easeml/server/account"
 	"github.com/easeml/easeml/server/answer"
+	"github.com/easeml/easeml/server/feed"
 	"github.com/easeml/easeml/server/search"
 	"github.com/easeml/easeml/server/store"
 )
@@ -38,6 +39,7 @@ type Tasks interface {
 type Data interface {
 	Feed(ctx context.Context, task store.Task, r search.FeedRequest) (feed store.Feed, earlier bool, err error)
 	Refine(ctx context.Context, task store.Task, r search.Refinement) (version int, err error)
+	Propose(ctx context.Context, sources []feed.Source, output []string, options map[string][]string, progress func(search.StudyProgress)) (json.RawMessage, error)
 	Study(ctx context.Context, task store.Task, q search.Question, progress func(search.StudyProgress)) (json.RawMessage, error)
 	StopTrial(ctx context.Context, task store.Task, trial int) error
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/easeml/easeml/api"
+	"github.com/easeml/easeml/server/feed"
 	"github.com/easeml/easeml/server/search"
+	"github.com/easeml/easeml/server/store"
 )
 
 // routeStudies adds questions that take some fits to answer.
@@ -30,6 +32,38 @@ func (s *server) routeStudies() {
 			Content:     map[string]*huma.MediaType{api.NDJSONType: {Schema: s.schemaOf(reflect.TypeFor[api.StudyLine]())}},
 		}},
 	}, s.study)
+	s.plain(huma.Operation{
+		OperationID: "propose", Method: http.MethodPost, Path: prefix + "/proposals",
+		Summary: "Look at a complete upload and propose a program for it; nothing is declared",
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/json": {Schema: s.schemaOf(reflect.TypeFor[api.NewProposal]())},
+		}},
+		Responses: map[string]*huma.Response{"200": {
+			Description: "Lines with progress; then one line with done, or with the problem that ended it.",
+			Content:     map[string]*huma.MediaType{api.NDJSONType: {Schema: s.schemaOf(reflect.TypeFor[api.StudyLine]())}},
+		}},
+	}, s.propose)
+}
+
+// propose looks at an upload and proposes a program for it.
+func (s *server) propose(w http.ResponseWriter, r *http.Request) {
+	s.streamStudy(w, r, func(ctx context.Context, progress func(search.StudyProgress)) (json.RawMessage, error) {
+		var in api.NewProposal
+		if err := decodeBody(r, &in); err != nil {
+			return nil, err
+		}
+		var list []feed.Source
+		if err := s.Store.Read(ctx, func(reader *store.Reader) error {
+			uploads, err := sources(reader, caller(ctx), in.Uploads)
+			for _, u := range uploads {
+				list = append(list, feed.Source{Name: u.Name, SHA256: u.SHA256})
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		return s.Search.Propose(ctx, list, in.Output, in.Options, progress)
+	})
 }
 
 func (s *server) study(w http.ResponseWriter, r *http.Request) {

@@ -118,10 +118,11 @@ func study(r *store.Reader, taskID string, q Question) (spec trial.Study, err er
 	if row.Rows == 0 {
 		return spec, refuse(http.StatusConflict, fmt.Sprintf("Switch some on: refine %s on all", task.Name), "No example of %s is on.", task.Name)
 	}
+	data := dataOf(row)
 	spec = trial.Study{
-		Kind: q.Kind, Program: programJSON(task.Program), Template: task.Template, Data: dataOf(row), Metric: row.Metric, Seed: int64(row.Seed), Threads: 1,
+		Kind: q.Kind, Program: programJSON(task.Program), Template: task.Template, Target: &trial.Target{}, Data: &data, Metric: row.Metric, Seed: int64(row.Seed), Threads: 1,
 	}
-	if err := json.Unmarshal(row.Target, &spec.Target); err != nil {
+	if err := json.Unmarshal(row.Target, spec.Target); err != nil {
 		return spec, err
 	}
 	if q.Kind != trial.Suspects {

@@ -222,9 +222,12 @@ def _of_table(source, wanted: list[str], log) -> dict:
         seen[folded] = name
         fields.append({"side": side, "name": folded, "type": type_, "comment": comment})
 
+    of_outputs = [_output_type(c, source) for c in outputs]
+    groups = _spread(rest)
+    together = {c.name for members in groups.values() for c in members}
     kept = []
     for c in rest:
-        why, clause = _left_out(c, outputs)
+        why, clause = (None, None) if c.name in together else _left_out(c)
         if why:
             left_out.append({"column": c.name, "reason": why})
             if clause:
@@ -233,7 +236,6 @@ def _of_table(source, wanted: list[str], log) -> dict:
             kept.append(c)
     if not kept:
         raise Fault(f"{source.name} has no column to predict {outputs[0].name} from.", where={"file": source.name})
-    groups = _spread(kept)
     done: set[str] = set()
     plain = all(c.is_number and c.shape in (None, (), (1,)) for c in kept)
     if plain and len(kept) > MANY and not groups and not left_out:
@@ -250,16 +252,15 @@ def _of_table(source, wanted: list[str], log) -> dict:
                 add("input", stem, f"Tensor[{len(members)}]", f"{members[0].name} … {members[-1].name}" + (f", {missing} missing" if missing else ""))
                 continue
             add("input", c.name, *_input_type(c))
-    for c in outputs:
-        type_, comment, _ = _output_type(c, source)
+    for c, (type_, comment, _) in zip(outputs, of_outputs):
         if len(outputs) > 1 and type_.startswith("Class"):
             raise Fault(f"{c.name} holds classes; several outputs can be numbers only.", where={"file": source.name, "column": c.name},
                         hint="Propose one program for each.")
         add("output", c.name, type_, comment)
     n = columns[0].n
-    predicts = " and ".join(f"{c.name}, {_output_type(c, source)[2]}" for c in outputs)
+    predicts = " and ".join(f"{c.name}, {says}" for c, (_, _, says) in zip(outputs, of_outputs))
     notes += _gives_answer(kept, outputs)
-    metric, guess = _metric_note(outputs[0], _output_type(outputs[0], source)[0])
+    metric, guess = _metric_note(outputs[0], of_outputs[0][0])
     notes += metric
     for c in rest:
         if c.name not in [c["column"] for c in left_out] and _TIME.search(fold(c.name)) and c.there:
@@ -269,7 +270,7 @@ def _of_table(source, wanted: list[str], log) -> dict:
             "left_out": left_out, "notes": notes, "clauses": list(dict.fromkeys(clauses))}
 
 
-def _left_out(c: Column, outputs: list[Column]) -> tuple[str | None, str | None]:
+def _left_out(c: Column) -> tuple[str | None, str | None]:
     """Why a column is no input, and what to say at `feed` instead."""
     if c.lists:
         if len(c.sizes) == 1 and None not in c.sizes and c.lists == c.n:
@@ -317,7 +318,7 @@ def _spread(columns: list[Column]) -> dict[str, list[Column]]:
         if m and m.group(1) and c.is_number and c.shape in (None, (), (1,)):
             stems.setdefault(m.group(1), {})[int(m.group(2))] = c
     return {stem: [members[i] for i in range(len(members))] for stem, members in stems.items()
-            if len(members) >= 4 and all(f"{stem}_{i}" == members[i].name for i in range(len(members)) if i in members) and set(members) == set(range(len(members)))}
+            if len(members) >= 4 and all(i in members and members[i].name == f"{stem}_{i}" for i in range(len(members)))}
 
 
 def _gives_answer(kept: list[Column], outputs: list[Column]) -> list[str]:

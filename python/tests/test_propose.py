@@ -1,0 +1,91 @@
+"""`schema … from`: what is proposed for tables, arrays and folders of pictures, and why columns are left out."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from easeml.trainer import study as studying
+from folders import check, digits, events, shop_rows, write_csv
+
+
+def propose(folder, path, *output, name=None, **options) -> dict:
+    """The findings for a file, or the last event where there are none."""
+    folder.mkdir()
+    spec = {"format": 1, "kind": "propose", "sources": [{"name": name or path.name, "path": str(path)}], "output": list(output), "options": options}
+    check("study", spec)
+    (folder / "study.json").write_text(json.dumps(spec))
+    assert studying.study(folder) == 0
+    last = events(folder)[-1]
+    if last["type"] != "done":
+        return last
+    found = json.loads((folder / "findings.json").read_text())
+    check("findings", found)
+    return found
+
+
+def types(found: dict) -> dict[str, str]:
+    return {f["name"]: f["type"] for f in found["fields"]}
+
+
+def test_a_table(tmp_path):
+    rows = [{"row_id": i, "patient_id": f"p{i % 40}", **r, "seen": f"2024-01-{1 + i % 28:02}", "remark": f"free words {i}", "unit": "kg", "kind_code": "B" if r["kind"] == "book" else "P"}
+            for i, r in enumerate(shop_rows(200))]
+    found = propose(tmp_path / "p", write_csv(tmp_path / "shop.csv", rows), "kind")
+    assert found["says"] == "shop.csv: 200 rows, 10 columns." and found["predicts"] == "kind, 2 classes"
+    assert types(found) == {"size": "Tensor[1]", "color": 'Class["blue", "green", "red"]', "weight": "Tensor[1]", "kind_code": 'Class["B", "P"]', "kind": 'Class["book", "pen"]'}
+    left = {c["column"]: c["reason"] for c in found["left_out"]}
+    assert set(left) == {"row_id", "patient_id", "seen", "remark", "unit"} and left["remark"] == "different in every row"
+    assert found["clauses"] == ["with group = patient_id", "with order = seen"]
+    comments = {f["name"]: f["comment"] for f in found["fields"]}
+    assert comments["size"].endswith("missing") and comments["color"].endswith("kept as a state of its own")
+    assert any(note.startswith("! kind_code alone gives the answer in 100.0 %") for note in found["notes"])
+
+
+@pytest.mark.parametrize("column,type_,predicts", [
+    ("grade", 'Class["1", "2", "3"]', "grade, 3 classes"), ("digit", "Class[3]", "digit, 3 classes"), ("price", "Tensor[1]", "price, a number")])
+def test_what_is_predicted(tmp_path, column, type_, predicts):
+    rng = np.random.default_rng(0)
+    rows = [{"x": f"{x:.3f}", "grade": 1 + i % 3, "digit": i % 3, "price": f"{10 * x:.2f}"} for i, x in enumerate(rng.normal(size=90))]
+    found = propose(tmp_path / "p", write_csv(tmp_path / "a.csv", rows), column)
+    assert found["predicts"] == predicts and types(found)[column] == type_
+
+
+def test_columns_that_are_one_tensor(tmp_path):
+    rows = [{**{f"v_{k}": i * k % 7 for k in range(5)}, "label": "ab"[i % 2]} for i in range(60)]
+    assert types(propose(tmp_path / "p", write_csv(tmp_path / "a.csv", rows))) == {"v": "Tensor[5]", "label": 'Class["a", "b"]'}
+
+
+def test_arrays(tmp_path):
+    found = propose(tmp_path / "p", digits(tmp_path))
+    assert types(found) == {"image": "Tensor[8, 8]", "digit": "Class[10]"} and found["predicts"] == "digit, 10 classes"
+
+
+def test_a_folder_of_pictures(tmp_path):
+    root = tmp_path / "leaves"
+    rng = np.random.default_rng(0)
+    for label, n in (("oak", 30), ("maple", 25), ("birch", 3)):
+        (root / label).mkdir(parents=True)
+        for i in range(n):
+            Image.fromarray(rng.integers(0, 255, (40 + i % 5, 60, 3)).astype(np.uint8)).save(root / label / f"{i}.png")
+    with tarfile.open(tmp_path / "leaves.tar", "w") as tar:
+        tar.add(root, arcname=".")
+    found = propose(tmp_path / "p", tmp_path / "leaves.tar", name="leaves/")
+    assert found["says"] == "leaves/: 58 pictures in 3 folders, so 3 classes: oak 30, maple 25, birch 3."
+    assert types(found) == {"image": "Tensor[32, 32, 3]", "label": 'Class["birch", "maple", "oak"]'}
+    assert found["notes"][0].startswith("Sizes 40×60 to 44×60; each is fitted whole into 32×32")
+    assert found["notes"][1].startswith("! birch is rare (5.2 %)")
+
+
+@pytest.mark.parametrize("rows,message", [
+    ([{"x": i, "y": "same"} for i in range(30)], 'y of a.csv is "same" in every row'),
+    ([{"x": i % 5, "y": f"name {i}"} for i in range(30)], "y of a.csv has 30 different values in 30 rows"),
+    ([{"id": i, "y": "ab"[i % 2]} for i in range(30)], "a.csv has no column to predict y from"),
+    ([{"x": i % 5, "y": ""} for i in range(30)], "y of a.csv has no value in any row")])
+def test_what_nothing_is_proposed_for(tmp_path, rows, message):
+    last = propose(tmp_path / "p", write_csv(tmp_path / "a.csv", rows))
+    assert last["type"] == "failed" and last["message"].startswith(message) and last["kind"] == "data"
