@@ -584,6 +584,7 @@ func TestSuspects(t *testing.T) {
 	contains(t, run(t, c, "refine digits suspects").text(), "None of 0 labels of digits looks wrong")
 	w.found = api.Findings{Of: 300, Found: 2, Suspects: []api.Suspect{{Number: 17, Says: "3", LooksLike: "8", Sure: new(0.9)}, {Number: 4, Says: "1", LooksLike: "7", Sure: new(0.8)}}}
 	contains(t, run(t, c, "refine digits suspects").text(), "2 of 300 labels look wrong", "refine digits 17 as 8", "refine digits off 17")
+	contains(t, run(t, c, "refine digits show suspects").text(), "2 of 300 labels look wrong", "what is in 2 examples", "17   train")
 	if f := fails(t, c, "refine digits on suspects"); f.Name != conflict {
 		t.Error(f)
 	}

@@ -17,6 +17,19 @@ func (c *cell) contents(ctx context.Context, s *lang.Refine, task taken, view ap
 	if s.All {
 		wanted = []lang.Range{{From: 1, To: view.Examples + view.Off}}
 	}
+	if s.Suspects {
+		found, d, err := c.study(ctx, task, api.NewStudy{Kind: api.StudySuspects}, lookingForSuspects)
+		if err != nil {
+			return err
+		}
+		d.set(show.Suspects(task.shown, view, found))
+		if len(found.Suspects) == 0 {
+			return nil
+		}
+		for _, e := range found.Suspects {
+			wanted = append(wanted, lang.Range{From: e.Number, To: e.Number})
+		}
+	}
 	asked := 0
 	var list []api.Example
 	var rest []string // ranges that are left for the next statement

@@ -10,11 +10,14 @@ import (
 	"github.com/easeml/easeml/kernel/show"
 )
 
+// lookingForSuspects is what is shown while suspects are looked for.
+const lookingForSuspects = "Looking for labels that look wrong"
+
 // suspects lists the examples whose label looks wrong, or switches them off or
 // on again.
 func (c *cell) suspects(ctx context.Context, s *lang.Refine, task taken, before api.View) error {
 	if s.Action == lang.RefineShow {
-		found, d, err := c.study(ctx, task, api.NewStudy{Kind: api.StudySuspects}, "Looking for labels that look wrong")
+		found, d, err := c.study(ctx, task, api.NewStudy{Kind: api.StudySuspects}, lookingForSuspects)
 		if err != nil {
 			return err
 		}
@@ -38,7 +41,7 @@ func (c *cell) suspects(ctx context.Context, s *lang.Refine, task taken, before 
 		c.show(show.SuspectsAreOff(task.shown, *done))
 		return nil
 	}
-	found, d, err := c.study(ctx, task, api.NewStudy{Kind: api.StudySuspects}, "Looking for labels that look wrong")
+	found, d, err := c.study(ctx, task, api.NewStudy{Kind: api.StudySuspects}, lookingForSuspects)
 	if err != nil {
 		return err
 	}
