@@ -33,7 +33,8 @@ $(UV):
 	@$(PYTHON) -m venv $(TOOLS)
 	@$(TOOLS)/bin/pip install --quiet --disable-pip-version-check uv
 
-# The stamp holds the lock's hash: the environment is made anew only when the lock changes.
+# The stamp holds the lock's hash: the environment is made anew only when the lock changes. nbgrader is there for the tests; its menus
+# are left out of JupyterLab.
 env: $(UV)
 	@want=$$(cat python/requirements.lock python/pyproject.toml | sha256sum | cut -d' ' -f1); \
 	if [ "$$(cat $(VENV)/.lock-hash 2>/dev/null)" != "$$want" ]; then \
@@ -41,6 +42,7 @@ env: $(UV)
 	  { [ -x $(PY) ] || $(UV) venv --quiet --python $(PYTHON) $(VENV); } && \
 	  $(UV) pip sync --quiet --python $(PY) --require-hashes python/requirements.lock && \
 	  $(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --editable python && \
+	  rm -rf $(VENV)/etc/jupyter/jupyter_server_config.d/nbgrader.json $(VENV)/share/jupyter/labextensions/@jupyter/nbgrader && \
 	  echo $$want > $(VENV)/.lock-hash; \
 	fi
 
