@@ -647,6 +647,14 @@ func TestInspectionIsLive(t *testing.T) {
 		t.Fatal("a candidate can't be inspected")
 	}
 	contains(t, textOf(b), "kNN, k = 5", "Trial 2")
+	for code, want := range map[string]string{"digits.quality": "Now 0.95 for digits.", "wait digits until test": "test: quality of the best model",
+		"assert digits.rho": "digits has none yet: this server does not measure it.", "nobody.test": "test: quality of the best model"} {
+		b, ok := c.Inspect(t.Context(), code, len([]rune(code))-1, 0)
+		if !ok {
+			t.Errorf("%s can't be inspected", code)
+		}
+		contains(t, textOf(b), want)
+	}
 	for code, want := range map[string]string{"why digits k": "knn.k5", "why digits trial ": "2", "refine digits o": "off", "po": "pool", "pool ": ""} {
 		if got := strings.Join(c.Complete(t.Context(), code, len([]rune(code))).Matches, " "); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %s", code, got)

@@ -3,6 +3,7 @@ package cells
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -56,18 +57,25 @@ func (h *heads) of(path string) []string {
 
 // readColumns reads the names of a file's columns, or of its arrays or keys.
 func readColumns(path string) []string {
-	if strings.EqualFold(filepath.Ext(path), ".npz") {
+	switch {
+	case hasEnding(path, ".npz"):
 		return arrays(path)
+	case hasEnding(path, ".xlsx"):
+		return bookColumns(path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer file.Close()
-	start, err := io.ReadAll(io.LimitReader(file, headBytes))
-	if err != nil {
-		return nil
+	var text io.Reader = file
+	if hasEnding(path, ".gz") {
+		if text, err = gzip.NewReader(file); err != nil {
+			return nil
+		}
 	}
+	// What is there before an error, such as the cut end of a packed file, is enough.
+	start, _ := io.ReadAll(io.LimitReader(text, headBytes))
 	return columnsIn(start)
 }
 

@@ -161,7 +161,10 @@ func (n *names) List(kind lang.ItemKind, at lang.Context) []string {
 		if task == nil {
 			return nil
 		}
-		return task.Labels
+		if len(task.Labels) > 0 {
+			return task.Labels
+		}
+		return labelsIn(task.Program)
 	case lang.KindCandidate, lang.KindTrial:
 		if view == nil {
 			return nil
@@ -177,6 +180,20 @@ func (n *names) List(kind lang.ItemKind, at lang.Context) []string {
 		return out
 	}
 	return nil
+}
+
+// labelsIn are the classes that a program's outputs name.
+func labelsIn(program string) (labels []string) {
+	p, err := schema.Parse(program)
+	if err != nil {
+		return nil
+	}
+	for _, f := range p.Output.Fields {
+		if f.Classes != nil {
+			labels = append(labels, f.Classes.Labels...)
+		}
+	}
+	return labels
 }
 
 // find looks up a task as it is typed, "" being the current one; mu is held.
@@ -254,6 +271,8 @@ func (c *Cells) Inspect(_ context.Context, code string, cursor, detail int) (jup
 		text = c.names.aboutTask(t.Text, detail)
 	case lang.KindCandidate:
 		text = c.names.aboutCandidate(t.Task, t.Text)
+	case lang.KindAttribute:
+		text = c.names.aboutAttribute(t)
 	case lang.KindFile:
 		text = c.aboutFile(t.Text)
 	}
@@ -288,6 +307,30 @@ func (n *names) aboutTask(typed string, detail int) string {
 		}
 	}
 	return text
+}
+
+// aboutAttribute is what a figure means, and what it was when the task was seen
+// last.
+func (n *names) aboutAttribute(t lang.Token) string {
+	n.refresh()
+	typed, name := t.Task, t.Text
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		typed, name = name[:i], name[i+1:]
+	}
+	_, me := n.cells.session.peek()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	task, view := n.find(typed, me)
+	if view == nil && task != nil {
+		view = &api.View{Task: *task}
+	}
+	if view == nil {
+		return t.Doc
+	}
+	if v := attributeOf(*view, name); v != nil {
+		return fmt.Sprintf("%s\nNow %s for %s.", t.Doc, plainValue(v), view.Name)
+	}
+	return fmt.Sprintf("%s\n%s has none yet: %s.", t.Doc, view.Name, noValueReason(*view, name))
 }
 
 // aboutCandidate is a candidate's row on the leaderboard.

@@ -122,3 +122,40 @@ func TestInterruptedOnTheNetwork(t *testing.T) {
 		}
 	})
 }
+
+// Completion and inspection answer from what was seen last while the server lets the newest list wait.
+func TestCompletionDoesNotWait(t *testing.T) {
+	w := newWorld(t)
+	w.task("digits")
+	begun, release := make(chan struct{}), make(chan struct{})
+	var stuck atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(r http.ResponseWriter, q *http.Request) {
+		if q.URL.Path == "/api/v1/tasks" && stuck.CompareAndSwap(true, false) {
+			close(begun)
+			<-release
+			return
+		}
+		w.http.Config.Handler.ServeHTTP(r, q)
+	}))
+	defer front.Close()
+	defer close(release)
+	c := New(Config{Folder: w.folder, Connect: func(context.Context, string) (*api.Client, Found, error) {
+		return api.New(front.URL, ""), Found{URL: front.URL}, nil
+	}})
+	defer c.Close()
+	run(t, c, "best digits")
+	c.names.work.Wait() // the look that a statement leaves behind
+	c.names.mu.Lock()
+	c.names.at = time.Time{} // what is known is old
+	c.names.mu.Unlock()
+	stuck.Store(true)
+	for range 2 {
+		if got := c.Complete(t.Context(), "best d", 6).Matches; len(got) != 1 || got[0] != "digits" {
+			t.Errorf("%v", got)
+		}
+		if _, ok := c.Inspect(t.Context(), "best digits", 6, 1); !ok {
+			t.Error("the task can't be inspected")
+		}
+		<-begun // the server has the question, and keeps it
+	}
+}

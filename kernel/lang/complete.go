@@ -156,7 +156,7 @@ func (c *completer) add(item Item) {
 	case KindWord:
 		words := []string{item.Text}
 		if item.Text == "" { // help takes any
-			words = topics()
+			words = topicsInOrder()
 		}
 		for _, word := range words {
 			if !c.typed.quoted {

@@ -54,6 +54,21 @@ func topics() []string {
 	return slices.Compact(names)
 }
 
+// topicsInOrder are the topics as they are proposed: the statements first, those
+// to begin with at the top.
+func topicsInOrder() []string {
+	var names []string
+	for _, s := range statements {
+		names = append(names, s.Word)
+	}
+	for _, topic := range topics() {
+		if !slices.Contains(names, topic) {
+			names = append(names, topic)
+		}
+	}
+	return names
+}
+
 func overview() string {
 	var b strings.Builder
 	for _, first := range []bool{true, false} {
