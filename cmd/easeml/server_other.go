@@ -18,6 +18,8 @@ func serverCommand() *cobra.Command {
 
 func tokenCommand() *cobra.Command { return unavailable("token USER", "Make a token for a user") }
 
+func doctorCommand() *cobra.Command { return unavailable("doctor", "Look over a server's machine") }
+
 func unavailable(use, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short + " (Linux and macOS)", DisableFlagParsing: true,
