@@ -67,7 +67,7 @@ func runFile(cmd *cobra.Command, path string, asJSON bool) error {
 		request.Out, config.Page, failed = lines, lines.Page, lines.Failure
 	} else {
 		terminal := cells.NewTerminal(out, cmd.ErrOrStderr(), terminalSize(out))
-		request.Out, finish = terminal, terminal.Close
+		request.Out, config.Statement, finish = terminal, terminal.Statement, terminal.Close
 	}
 	handler := cells.New(config)
 	_, err = handler.Execute(ctx, request)

@@ -43,6 +43,9 @@ type Config struct {
 	// Page, if not nil, gets the texts of help, which otherwise are a wish to the
 	// frontend.
 	Page func(text string)
+	// Statement, if not nil, gets the first line of each statement before it runs,
+	// where there are several.
+	Statement func(line string)
 	Log  *slog.Logger // nil discards
 }
 
@@ -122,6 +125,9 @@ func (c *cell) all(ctx context.Context) error {
 	}
 	c.several = len(parsed.Statements) > 1
 	for _, s := range parsed.Statements {
+		if c.several && c.config.Statement != nil {
+			c.config.Statement(firstLine(c.request.Code, s.Span()))
+		}
 		if err := c.statement(ctx, s); err != nil {
 			return c.failure(ctx, s, err)
 		}

@@ -17,14 +17,17 @@ type Terminal struct {
 	moves    bool
 	size     func() (columns, rows int)
 
-	mu     sync.Mutex
-	blocks []*block // that stand on the screen without a gap, the last one lowest
-	above  []*block // that can't be drawn anew any more
+	mu      sync.Mutex
+	blocks  []*block // that stand on the screen without a gap, the last one lowest
+	above   []*block // that can't be drawn anew any more
+	head    string   // the statement whose first output comes next
+	written bool     // something was
 }
 
 // block is one output on the screen.
 type block struct {
 	id      string
+	head    string // the statement that it is the first output of
 	text    string
 	printed string // as it stands on the screen
 	waiting bool   // not printed yet: it may still change
@@ -37,6 +40,17 @@ var _ jupyter.Sink = (*Terminal)(nil)
 // is a file or a pipe.
 func NewTerminal(out, err io.Writer, size func() (columns, rows int)) *Terminal {
 	return &Terminal{out: out, err: err, moves: size != nil, size: size}
+}
+
+// Statement tells which statement runs now: its line is written above what it
+// shows, so that a long output can be read by its statements.
+func (t *Terminal) Statement(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.head = "› " + line
+	if t.moves { // a person who looks on wants to see what runs
+		t.add(&block{})
+	}
 }
 
 // Stream writes text.
@@ -105,6 +119,13 @@ func (t *Terminal) Close() {
 
 // add puts a new block under the others.
 func (t *Terminal) add(k *block) {
+	k.head, t.head = t.head, ""
+	if k.head != "" && k.text == "" {
+		k.head, k.text = "", k.head
+		if t.written {
+			k.text = "\n" + k.text
+		}
+	}
 	if t.moves {
 		t.blocks = append(t.blocks, k)
 		t.print(k)
@@ -131,6 +152,13 @@ func (t *Terminal) settle() {
 }
 
 func (t *Terminal) print(k *block) {
+	if k.head != "" {
+		if t.written {
+			fmt.Fprintln(t.out)
+		}
+		fmt.Fprintln(t.out, k.head)
+	}
+	t.written = true
 	k.printed = k.text
 	fmt.Fprintln(t.out, k.text)
 }

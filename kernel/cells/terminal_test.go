@@ -52,6 +52,35 @@ func TestPlainTerminal(t *testing.T) {
 	}
 }
 
+// Each output stands under its statement; what changed after all is told under it once more.
+func TestTerminalNamesStatements(t *testing.T) {
+	play := func(size func() (int, int)) string {
+		var out, errs strings.Builder
+		s := NewTerminal(&out, &errs, size)
+		s.Statement("watch digits")
+		s.Display(jupyter.Text("one"), "chart")
+		s.Display(jupyter.Text("row"), "table")
+		s.Statement("wait digits")
+		s.Display(jupyter.Text("waiting"), "wait")
+		s.Update(jupyter.Text("two"), "chart")
+		s.Update(jupyter.Text("held"), "wait")
+		s.Statement("assert 1 > 0") // says nothing
+		s.Statement("tasks")
+		s.Display(jupyter.Text("digits"), "")
+		s.Update(jupyter.Text("three"), "chart")
+		s.Close()
+		return out.String()
+	}
+	if got, want := play(nil), "› watch digits\ntwo\nrow\n\n› wait digits\nheld\n\n› tasks\ndigits\n\n› watch digits\nthree\n"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	got := play(func() (int, int) { return 80, 24 })
+	screen := got[strings.LastIndex(got, "\x1b[J")+len("\x1b[J"):]
+	if want := "three\nrow\n\n› wait digits\nheld\n\n› assert 1 > 0\n\n› tasks\ndigits\n"; screen != want || !strings.HasPrefix(got, "› watch digits\none\n") {
+		t.Errorf("%q, not %q", screen, want)
+	}
+}
+
 // What changes in place is held back together, so that a chart is printed once and
 // above the wait that it belongs to.
 func TestPlainTerminalHoldsChangesTogether(t *testing.T) {
