@@ -46,7 +46,7 @@ type Config struct {
 	// Statement, if not nil, gets the first line of each statement before it runs,
 	// where there are several.
 	Statement func(line string)
-	Log  *slog.Logger // nil discards
+	Log       *slog.Logger // nil discards
 }
 
 // Cells runs cells. It implements jupyter.Handler; Execute must not be called
