@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/easeml/easeml/kernel/cells"
 	"github.com/easeml/easeml/kernel/jupyter"
@@ -96,20 +97,32 @@ type lineReader struct {
 	used bool // the statements came from there, so no answer can
 }
 
-// Input shows prompt and reads a line. A line that is being typed ends the
-// question only with Enter, also when ctx ends.
-func (l *lineReader) Input(ctx context.Context, prompt string, _ bool) (string, error) {
+// Input shows prompt and reads a line; a password is not shown on a terminal. A
+// line that is being typed ends the question only with Enter, also when ctx ends.
+func (l *lineReader) Input(ctx context.Context, prompt string, password bool) (string, error) {
 	if l.used {
 		return "", jupyter.ErrNoStdin
 	}
 	fmt.Fprint(l.out, prompt)
+	read := func() (string, error) { return bufio.NewReader(l.in).ReadString('\n') }
+	if file, ok := l.in.(*os.File); ok && password && term.IsTerminal(int(file.Fd())) {
+		fd := int(file.Fd())
+		if before, err := term.GetState(fd); err == nil {
+			defer fmt.Fprintln(l.out)      // the person's own Enter isn't shown either
+			defer term.Restore(fd, before) // also where an interrupt leaves the reading behind
+		}
+		read = func() (string, error) {
+			text, err := term.ReadPassword(fd)
+			return string(text), err
+		}
+	}
 	type answer struct {
 		text string
 		err  error
 	}
 	typed := make(chan answer, 1)
 	go func() {
-		text, err := bufio.NewReader(l.in).ReadString('\n')
+		text, err := read()
 		if text != "" {
 			err = nil
 		}

@@ -3,7 +3,9 @@ package cells
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,7 +150,7 @@ func (c *cell) pool(ctx context.Context, s *lang.Pool) error {
 
 // server shows the server, or goes to another one.
 func (c *cell) server(ctx context.Context, s *lang.Server) error {
-	if _, err := c.session.connect(ctx, s.Address); err != nil {
+	if _, err := c.session.connect(ctx, s.Address, func(url string) (string, error) { return c.askToken(ctx, url) }); err != nil {
 		return err
 	}
 	about, err := call(ctx, &c.session, func(client *api.Client) (api.Server, error) { return client.Server(ctx) })
@@ -162,6 +164,19 @@ func (c *cell) server(ctx context.Context, s *lang.Server) error {
 	}
 	c.show(show.Server(found.URL, why, about, me))
 	return nil
+}
+
+// askToken asks the person for their token of a server. It is shown nowhere and
+// kept only as long as the kernel runs.
+func (c *cell) askToken(ctx context.Context, url string) (string, error) {
+	token, err := c.request.Prompt.Input(ctx, "Your token for "+url+": ", true)
+	if errors.Is(err, io.EOF) || err == nil && strings.TrimSpace(token) == "" {
+		err = jupyter.ErrNoStdin
+	}
+	if errors.Is(err, jupyter.ErrNoStdin) {
+		return "", fail(notAllowed, "The server at "+url+" wants a token.", "Set EASEML_SERVER and EASEML_TOKEN before the notebook is opened, or ask its admin for one.")
+	}
+	return strings.TrimSpace(token), err
 }
 
 // page shows a text in the frontend's pager.

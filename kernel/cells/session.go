@@ -21,6 +21,8 @@ type session struct {
 	found   Found
 	me      api.Me
 	suspect bool      // the last request was lost: look for the server again
+	named   string    // the server that a statement named; "" is the one that is found
+	token   string    // what the person typed as their token there
 	current *api.Task // user and name of the task that statements without one mean
 	known   []ref     // the tasks that were seen here, for completion
 }
@@ -29,15 +31,19 @@ type session struct {
 type ref struct{ user, name string }
 
 // connect gives the client, finding or starting the server first where that is
-// needed. address is what a statement names, or "".
-func (s *session) connect(ctx context.Context, address string) (*api.Client, error) {
+// needed. address is what a statement names, or "". ask, which may be nil, asks the
+// person for their token where a named server wants one.
+func (s *session) connect(ctx context.Context, address string, ask func(url string) (string, error)) (*api.Client, error) {
 	s.mu.Lock()
-	client, suspect := s.client, s.suspect
+	client, suspect, named, token := s.client, s.suspect, s.named, s.token
 	s.mu.Unlock()
 	if client != nil && !suspect && address == "" {
 		return client, nil
 	}
-	fresh, found, err := s.cells.config.Connect(ctx, address)
+	if address != "" && address != named {
+		named, token = address, ""
+	}
+	fresh, found, err := s.cells.config.Connect(ctx, named)
 	if err != nil {
 		if cause := ctx.Err(); cause != nil {
 			return nil, cause
@@ -47,7 +53,19 @@ func (s *session) connect(ctx context.Context, address string) (*api.Client, err
 		}
 		return nil, fail(serverAway, sentence(err.Error()), "")
 	}
+	if token != "" {
+		fresh.Close()
+		fresh = api.New(found.URL, token)
+	}
 	me, err := fresh.Me(ctx)
+	if api.IsStatus(err, http.StatusUnauthorized) && ask != nil {
+		if token, err = ask(found.URL); err != nil {
+			return nil, err
+		}
+		fresh.Close()
+		fresh = api.New(found.URL, token)
+		me, err = fresh.Me(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +74,7 @@ func (s *session) connect(ctx context.Context, address string) (*api.Client, err
 	if s.client != nil && s.client != fresh {
 		s.client.Close()
 	}
-	s.client, s.found, s.me, s.suspect = fresh, found, me, false
+	s.client, s.found, s.me, s.suspect, s.named, s.token = fresh, found, me, false, named, token
 	if other && address != "" {
 		s.current, s.known = nil, nil
 	}
@@ -102,7 +120,7 @@ func (s *session) close() {
 // the request repeated: every request of a statement may be.
 func call[T any](ctx context.Context, s *session, request func(*api.Client) (T, error)) (T, error) {
 	var none T
-	client, err := s.connect(ctx, "")
+	client, err := s.connect(ctx, "", nil)
 	if err != nil {
 		return none, err
 	}
@@ -111,7 +129,7 @@ func call[T any](ctx context.Context, s *session, request func(*api.Client) (T, 
 		return out, err
 	}
 	s.lost()
-	if client, err = s.connect(ctx, ""); err != nil {
+	if client, err = s.connect(ctx, "", nil); err != nil {
 		return none, err
 	}
 	out, err = request(client)
@@ -135,7 +153,7 @@ func (t taken) topic() string { return api.TaskTopic(t.user, t.name) }
 // resolve finds out which task a statement means: the one it names, else the last
 // one that was declared or named here, else the person's only one.
 func (s *session) resolve(ctx context.Context, t *lang.Task) (taken, error) {
-	if _, err := s.connect(ctx, ""); err != nil {
+	if _, err := s.connect(ctx, "", nil); err != nil {
 		return taken{}, err
 	}
 	_, me := s.peek()
