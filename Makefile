@@ -92,6 +92,14 @@ test-browser: setup
 bench-walk: setup
 	@$(PY) python/bench_walk.py
 
+# Kernel and command line for the systems that this one isn't, without optimization (half the time); what comes out is thrown away.
+CROSS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+cross:
+	@out=$$(mktemp -d) && trap 'rm -rf $$out' EXIT && \
+	for system in $(filter-out $(shell go env GOOS)/$(shell go env GOARCH),$(CROSS)); do \
+	  echo "building for $$system" && GOOS=$${system%/*} GOARCH=$${system#*/} go build -gcflags='all=-N -l' -o $$out/easeml ./cmd/easeml || exit 1; \
+	done
+
 # Our kernel beside ipykernel: start, echo, ten thousand small and a hundred large cells, memory; some minutes.
 bench-kernel: setup
 	@$(PY) python/bench_kernel.py

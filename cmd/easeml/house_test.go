@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -67,6 +70,75 @@ func TestArrows(t *testing.T) {
 			if to, ours := strings.CutPrefix(imported, module); ours && !allowed(may, to) {
 				t.Errorf("%s may not import %s", room, to)
 			}
+		}
+	}
+}
+
+// TestOneWayOut: only a program's main ends the process; everywhere else an error goes back to whoever can say it.
+func TestOneWayOut(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=Name,Dir,GoFiles,IgnoredGoFiles", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := regexp.MustCompile(`\b(os\.Exit|log\.Fatal\w*|log\.Panic\w*)\(`)
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			Name, Dir               string
+			GoFiles, IgnoredGoFiles []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range append(p.GoFiles, p.IgnoredGoFiles...) {
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := ends.Find(text); found != nil && !(p.Name == "main" && name == "main.go") {
+				t.Errorf("%s ends the process with %s", filepath.Join(p.Dir, name), found)
+			}
+		}
+	}
+}
+
+// TestBugsAreHeld: every test that docs/kernel-bugs.md names is there.
+func TestBugsAreHeld(t *testing.T) {
+	page, err := os.ReadFile("../../docs/kernel-bugs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{"test_error": true, "test_execute_result": true} // of Jupyter's own suite
+	define := regexp.MustCompile(`(?m)^\s*(?:func|def) ((?:Test|Fuzz|test_)\w+)\(`)
+	err = filepath.WalkDir("../..", func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() && strings.HasPrefix(e.Name(), ".") && e.Name() != ".." || e.Type()&os.ModeSymlink != 0 {
+			if err == nil && e.IsDir() {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		if name := e.Name(); strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "test_") && strings.HasSuffix(name, ".py") {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, m := range define.FindAllSubmatch(text, -1) {
+				there[string(m[1])] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`((?:Test|Fuzz|test_)\\w+)`").FindAllSubmatch(page, -1)
+	if len(names) < 80 {
+		t.Errorf("the page names only %d tests", len(names))
+	}
+	for _, m := range names {
+		if !there[string(m[1])] {
+			t.Errorf("there is no %s", m[1])
 		}
 	}
 }
