@@ -42,7 +42,7 @@ func (c *Client) Task(ctx context.Context, user, name string) (view View, seq in
 	return view, seq, err
 }
 
-// Declare declares a task. Its Outcome is created, same or replaced; a task that
+// Declare declares a task. Its Outcome is created, same, replaced or changed; a task that
 // has examples and another program is a Problem with status 409.
 func (c *Client) Declare(ctx context.Context, user, name string, d Declare) (declared Declared, err error) {
 	_, err = c.call(ctx, request{method: http.MethodPut, path: taskPath(user, name), body: d}, &declared)

@@ -216,7 +216,8 @@ type Declare struct {
 	Options map[string]any `json:"options,omitempty"`
 }
 
-// Declared is its answer. Outcome is created, same or replaced.
+// Declared is its answer. Outcome is created, same, replaced, or changed: other
+// options, by which a new search measures.
 type Declared struct {
 	Outcome string       `json:"outcome"`
 	View    View         `json:"view"`
@@ -242,7 +243,7 @@ type Version struct {
 	On      int       `json:"on"`
 	Off     int       `json:"off"`
 	Parts   Parts     `json:"parts"`
-	Cause   string    `json:"cause"` // feed | refine
+	Cause   string    `json:"cause"` // feed | refine | options
 	Feed    *int      `json:"feed,omitempty"`
 	By      string    `json:"by,omitempty"`
 	Changes *Changes  `json:"changes,omitempty"` // of a refinement

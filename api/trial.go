@@ -48,16 +48,19 @@ type Attempt struct {
 type Report struct {
 	Task Task  `json:"task"`
 	Best *Best `json:"best"` // nil: no real model yet
-	// Mistakes are those in the search, on the version that the model was trained
-	// on; nil for models of numbers, and where they were not kept.
+	// Mistakes are those on the test part, or in the search where there is none, on
+	// the version that the model was trained on; nil for models of numbers, and
+	// where they were not kept.
 	Mistakes *Mistakes `json:"mistakes"`
 }
 
-// Mistakes is how a model of classes errs on the examples that compare candidates.
+// Mistakes is how a model of classes errs on the test part, or on the examples that compare candidates.
 type Mistakes struct {
 	N       int       `json:"n"`
 	Wrong   int       `json:"wrong"`
-	Pairs   []Pair    `json:"pairs"`             // the most frequent first, the first few
+	OfTest  bool      `json:"of_test"`
+	Pairs   []Pair    `json:"pairs"`             // the most frequent first
+	Classes []OfClass `json:"classes,omitempty"` // by label; nil where there are too many
 	Weakest *OfClass  `json:"weakest,omitempty"` // the class with the smallest share right
 	Sure    *RightOfN `json:"sure,omitempty"`    // answers with a probability of 0.8 or more; nil where the model tells none
 	Unsure  *RightOfN `json:"unsure,omitempty"`

@@ -44,7 +44,8 @@ type Result struct {
 	PeakBytes       int64             `json:"peak_bytes"`
 	GPUPeakBytes    int64             `json:"gpu_peak_bytes"`
 	Model           *Model            `json:"model"`
-	Predictions     string            `json:"predictions"` // path in the folder; empty when there are none
+	Predictions     string            `json:"predictions"`      // path in the folder; empty when there are none
+	TestPredictions string            `json:"test_predictions"` // the same of the test part: told of the best model only
 }
 
 // Score is a quality with what belongs to it.

@@ -19,6 +19,17 @@ func Declared(name string, d api.Declared) Output {
 	case d.Outcome == "same":
 		p.say("%s · as before: %s · nothing restarted", name, strings.Join(sameWords(v.Task), ", "))
 		return p.output()
+	case d.Outcome == "changed" && v.Examples > 0:
+		p.say("%s · measured otherwise from now on: %s · %s", name, metricWords(v.Task), afterRefine(v.Task))
+		if real(v.Best) {
+			if v.Best.Scored == v.Version {
+				p.say("The model of before answers meanwhile; by this measure it has %s.", figureOf(v.Metric.Name, v.Best.Search))
+			} else {
+				p.say("The model of before answers meanwhile.")
+			}
+		}
+		p.then("watch %s", name)
+		return p.output()
 	}
 	if d.Outcome == "replaced" {
 		p.say("%s · replaced, it had no examples: %s", name, what(v.Task))

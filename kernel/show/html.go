@@ -17,6 +17,9 @@ var layout = template.Must(template.New("page").Parse(`<div>
 <tbody>{{$bars := .Table.Bars}}
 {{- range .Table.Rows}}<tr>{{range .Cells}}<td align="{{.Align}}" style="text-align: {{.Align}}">{{.Text}}</td>{{end}}{{if $bars}}<td>{{with .Bar}}<meter style="width: 8em" min="0" max="1" value="{{.}}"></meter>{{end}}</td>{{end}}</tr>{{end -}}
 </tbody></table>
+{{- else if .Cross}}<table role="img" style="font-size: 85%"><thead><tr><th align="right">{{.Cross.Corner}}</th>{{range .Cross.Labels}}<th align="right" style="text-align: right">{{.}}</th>{{end}}</tr></thead><tbody>
+{{- range .Cross.Rows}}<tr><th align="right" style="text-align: right">{{.Label}}</th>{{range .Cells}}<td align="right" style="text-align: right; background: {{.Color}}">{{with .N}}{{.}}{{end}}</td>{{end}}</tr>{{end -}}
+</tbody></table>
 {{- else if .Grid}}<div>
 {{- range .Grid}}<div style="display: inline-block; margin: 4px; width: 112px; text-align: center; vertical-align: top"><img src="{{.Source}}" alt="example {{.Number}}"><div><b>{{.Label}}</b></div><div>{{.Number}} · {{.Part}}{{with .State}} · {{.}}{{end}}</div></div>{{end -}}
 </div>
@@ -54,6 +57,23 @@ type htmlBlock struct {
 	Shape  string
 	Table  *htmlTable
 	Grid   []thumbnail
+	Cross  *htmlCross
+}
+
+type htmlCross struct {
+	Corner string
+	Labels []string
+	Rows   []htmlCrossRow
+}
+
+type htmlCrossRow struct {
+	Label string
+	Cells []htmlCrossCell
+}
+
+type htmlCrossCell struct {
+	N     int
+	Color template.CSS
 }
 
 var measured = regexp.MustCompile(`(\d) (%|(?:s|min|h|d|kB|MB|GB|TB|of)\b)`)
@@ -90,6 +110,9 @@ func (p *page) html() string {
 		h := htmlBlock{Line: bind(b.line), Label: b.label, First: i == 0, Indent: b.indent, Shape: b.shape, Grid: b.grid}
 		if b.table != nil {
 			h.Table = b.table.html()
+		}
+		if b.cross != nil {
+			h.Cross = b.cross.html()
 		}
 		data.Blocks = append(data.Blocks, h)
 	}

@@ -21,6 +21,7 @@ type block struct {
 	table  *table
 	shape  string // characters that keep their places, e.g. a caret under a word
 	grid   []thumbnail
+	cross  *cross // a picture that only HTML shows
 }
 
 // labelWidth is how many columns a label takes with the blanks after it.
@@ -69,6 +70,7 @@ func (p *page) text() string {
 	var lines []string
 	for _, b := range p.blocks {
 		switch {
+		case b.cross != nil: // lines have said it in words
 		case b.table != nil:
 			lines = append(lines, b.table.lines()...)
 		case b.shape != "":

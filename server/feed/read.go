@@ -41,6 +41,7 @@ type Job struct {
 	FirstNumber int
 	Folds       *int
 	Test        *float64
+	Metric      string // the one that was asked for; empty: the ingest proposes one
 }
 
 // Progress of a running feed.
@@ -116,7 +117,7 @@ func specOf(job Job) (trial.Ingest, error) {
 	in := trial.Ingest{
 		Program: job.Program, Template: job.Template, Target: job.Target, Output: job.Output,
 		Using: map[string]json.RawMessage{}, Options: map[string]json.RawMessage{},
-		FirstNumber: int64(job.FirstNumber), Folds: job.Folds, Test: job.Test,
+		FirstNumber: int64(job.FirstNumber), Folds: job.Folds, Test: job.Test, Metric: job.Metric,
 	}
 	for _, s := range job.Sources {
 		in.Sources = append(in.Sources, trial.Source{Name: s.Name, Path: s.Path, SHA256: s.SHA256})

@@ -38,14 +38,18 @@ func (s *server) mistakes(ctx context.Context, task store.Task) *api.Mistakes {
 		return nil
 	}
 	var m *search.Mistakes
+	ofTest := false
 	if err := s.Store.Read(ctx, func(r *store.Reader) error {
 		tr, err := r.TrialByID(best.TrialID)
-		m = search.MistakesOf(tr)
+		m, ofTest = search.MistakesOf(tr)
 		return err
 	}); err != nil || m == nil {
 		return nil
 	}
-	v := &api.Mistakes{N: m.N, Wrong: m.Wrong, Pairs: []api.Pair{}}
+	v := &api.Mistakes{N: m.N, Wrong: m.Wrong, Pairs: []api.Pair{}, OfTest: ofTest}
+	for _, c := range m.Classes {
+		v.Classes = append(v.Classes, api.OfClass{Label: c.Label, Right: c.Right, N: c.N})
+	}
 	for _, p := range m.Pairs {
 		v.Pairs = append(v.Pairs, api.Pair(p))
 	}

@@ -53,6 +53,80 @@ func TestATasksLife(t *testing.T) {
 	}
 }
 
+func TestAnotherMetricIsAnotherSearch(t *testing.T) {
+	w := newWorld(t)
+	w.withFile(w.declare("digits"))
+	c, ctx := w.alice.client, t.Context()
+	with := func(name string, value any) (api.Declared, error) {
+		return c.Declare(ctx, "alice", "digits", api.Declare{Program: digits, Options: map[string]any{name: value}})
+	}
+	d, err := with("metric", "balanced_accuracy")
+	if err != nil || d.Outcome != "changed" || d.View.Version != 2 || d.View.Metric.Name != "balanced_accuracy" {
+		t.Fatalf("another metric: %+v, %v", d, err)
+	}
+	if d.View.Examples != 9 || d.View.Best == nil {
+		t.Errorf("its examples and its model stay: %+v", d.View.Task)
+	}
+	if again, err := with("metric", "balanced_accuracy"); err != nil || again.Outcome != "same" || again.View.Version != 2 {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	versions, err := c.Versions(ctx, "alice", "digits")
+	if err != nil || len(versions) != 2 || versions[1].Cause != "options" || versions[1].On != 9 {
+		t.Errorf("versions %+v, %v", versions, err)
+	}
+	if _, err := with("metric", "mae"); !api.IsStatus(err, 422) || !strings.Contains(err.Error(), "digits predicts classes") {
+		t.Errorf("a metric of numbers: %v", err)
+	}
+	if _, err := with("test", 0.5); !api.IsStatus(err, 409) {
+		t.Errorf("another test part: %v", err)
+	}
+	if v, err := c.Patch(ctx, "alice", "digits", api.PatchTask{Options: map[string]any{"metric": "accuracy"}}); err != nil || v.Version != 3 || v.Metric.Name != "accuracy" {
+		t.Errorf("and back: %+v, %v", v.Task, err)
+	}
+}
+
+func TestCorrectedLabels(t *testing.T) {
+	w := newWorld(t)
+	w.withFile(w.declare("digits"))
+	c, ctx := w.alice.client, t.Context()
+	correct := func(label string, examples ...string) (api.Version, error) {
+		return c.Refine(ctx, "alice", "digits", api.PatchExamples{Labels: []api.Correction{{Examples: examples, Label: label}}})
+	}
+	before, err := c.Examples(ctx, "alice", "digits", api.ExamplesQuery{Limit: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := map[string]string{"0": "1", "1": "0"}[before[1].Label]
+	v, err := correct(other, "2")
+	if err != nil || v.Number != 2 || v.By != "alice" || v.Changes == nil || len(v.Changes.Labels) != 1 ||
+		v.Changes.Labels[0] != (api.Relabel{Number: 2, From: before[1].Label, To: other}) || v.Changes.Parts.Train != 1 {
+		t.Fatalf("corrected: %+v, %v", v, err)
+	}
+	now, err := c.Examples(ctx, "alice", "digits", api.ExamplesQuery{After: 1, Limit: 1})
+	if err != nil || now[0].Label != other || now[0].Fed != before[1].Label {
+		t.Errorf("now %+v, %v", now, err)
+	}
+	if again, err := correct(other, "2"); err != nil || again.Number != 2 {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	// What was fed is the first version's data again, by its hash too.
+	versions, _ := c.Versions(ctx, "alice", "digits")
+	back, err := correct(before[1].Label, "2")
+	if err != nil || back.Number != 3 || back.Hash == v.Hash {
+		t.Errorf("back: %+v, %v", back, err)
+	}
+	if third, err := correct(other, "2"); err != nil || third.Hash != v.Hash || len(versions) != 2 {
+		t.Errorf("and once more: %+v, %v", third, err)
+	}
+	if _, err := correct("7", "2"); !api.IsStatus(err, 422) || !strings.Contains(err.Error(), "none of the classes of digits") {
+		t.Errorf("no class: %v", err)
+	}
+	if _, err := c.Refine(ctx, "alice", "digits", api.PatchExamples{Labels: []api.Correction{
+		{Examples: []string{"2"}, Label: "0"}, {Examples: []string{"1..3"}, Label: "1"}}}); !api.IsStatus(err, 422) {
+		t.Errorf("two labels for one: %v", err)
+	}
+}
+
 func TestDeclarationsThatAreRefused(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct {

@@ -134,19 +134,28 @@ func paused(events []trial.Event) bool {
 
 // summary keeps of a result what outlives its folder: the figures, and the
 // loss of each held-out example (0 or 1 for classes, the absolute error for
-// numbers), for paired tests; of classes also which were taken for which.
+// numbers), for paired tests; of classes also which were taken for which, there
+// and on the test part.
 func summary(folder string, result trial.Result) (heldOut []byte, kept json.RawMessage, err error) {
 	n := 0
-	var wrong *Mistakes
+	var wrong, ofTest *Mistakes
 	if result.Predictions != "" {
 		var rows []trial.Prediction
 		if rows, err = trial.ReadPredictions(filepath.Join(folder, result.Predictions)); err == nil {
 			heldOut, n, wrong = losses(rows), len(rows), mistakes(rows)
 		}
 	}
+	if result.TestPredictions != "" {
+		rows, terr := trial.ReadPredictions(filepath.Join(folder, result.TestPredictions))
+		if terr == nil {
+			ofTest = mistakes(rows)
+		} else if err == nil {
+			err = terr
+		}
+	}
 	kept, _ = json.Marshal(map[string]any{
 		"quality": result.Quality, "interval": result.QualityInterval, "n": n, "metrics": result.Metrics, "test": result.Test,
-		"steps": result.Steps, "curve": result.Curve, "seconds": result.Seconds, "mistakes": wrong,
+		"steps": result.Steps, "curve": result.Curve, "seconds": result.Seconds, "mistakes": wrong, "test_mistakes": ofTest,
 	})
 	return heldOut, kept, err
 }

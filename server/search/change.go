@@ -171,7 +171,7 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 	job := feed.Job{
 		Folder: f.Folder, Program: programJSON(task.Program), Template: task.Template, Sources: request.Sources,
 		Output: request.Output, Using: request.Using, Options: request.Options, Known: examples,
-		FirstNumber: task.NextExample, Folds: options.Folds, Test: options.Test,
+		FirstNumber: task.NextExample, Folds: options.Folds, Test: options.Test, Metric: options.Metric,
 	}
 	if len(task.Target) > 0 {
 		if err := json.Unmarshal(task.Target, &job.Target); err != nil {

@@ -22,6 +22,7 @@ const (
 	Created  = "created"
 	Same     = "same"     // equal to what is declared: nothing was changed
 	Replaced = "replaced" // another program, and there were no examples yet
+	Changed  = "changed"  // other options: a new search measures by them
 )
 
 // Declare declares a task. It is idempotent; another program on a task that
@@ -48,6 +49,9 @@ func (s *Service) Declare(ctx context.Context, user store.User, name, program st
 		outcome, task, err = st.declare(ctx, user, name, canonical, string(template), wanted)
 		return err
 	})
+	if err == nil && outcome == Changed {
+		err = s.remeasure(ctx, task.ID)
+	}
 	return outcome, task, err
 }
 
@@ -88,9 +92,9 @@ func (st *state) declare(ctx context.Context, user store.User, name, program, te
 			_, err = tx.Event("task:"+task.ID, "task.changed", taskRow(task))
 			return err
 		case task.Program == program:
-			return refuse(http.StatusConflict,
-				fmt.Sprintf("Keep both: declare it under another name. Start over: drop %s.", name),
-				"%s exists already with other options (%s), and it has examples. Nothing was changed.", name, optionWords(task.Options))
+			outcome = Changed
+			_, err = st.setOptions(tx, &task, options)
+			return err
 		}
 		counts, err := tx.ExampleCounts(task.ID)
 		if err != nil {
@@ -117,20 +121,6 @@ func encode(v any) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return b
-}
-
-func optionWords(raw json.RawMessage) string {
-	var m map[string]any
-	_ = json.Unmarshal(raw, &m)
-	if len(m) == 0 {
-		return "the defaults"
-	}
-	var words []string
-	for name, value := range m {
-		words = append(words, fmt.Sprintf("%s = %v", name, value))
-	}
-	slices.Sort(words)
-	return strings.Join(words, ", ")
 }
 
 func thousands(n int) string {
@@ -186,6 +176,22 @@ func checkOptions(options map[string]any) (map[string]any, error) {
 
 // Metrics are the names that the option metric takes; the trainer measures them.
 var Metrics = []string{"accuracy", "average_precision", "balanced_accuracy", "f1", "log_loss", "mae", "r2", "rmse", "roc_auc"}
+
+// kindOf says which kind of target a metric measures.
+var kindOf = map[string]string{
+	"accuracy": "classes", "average_precision": "classes", "balanced_accuracy": "classes", "f1": "classes", "log_loss": "classes", "roc_auc": "classes",
+	"mae": "numbers", "r2": "numbers", "rmse": "numbers",
+}
+
+func metricsFor(kind string) string {
+	var names []string
+	for _, name := range Metrics {
+		if kindOf[name] == kind {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 // settings are a task's options as the rooms below use them.
 type settings struct {

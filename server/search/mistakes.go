@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/easeml/easeml/gpu/trial"
 	"github.com/easeml/easeml/server/store"
@@ -14,18 +15,22 @@ import (
 const surely = 0.8
 
 // keptPairs is how many kinds of mistakes are kept of a trial, and fewest how
-// many examples a class needs to be called the weakest.
+// many examples a class needs to be called the weakest;
+// keptClasses bounds the classes that are counted each: of more no picture can be
+// made.
 const (
-	keptPairs = 12
-	fewest    = 5
+	keptPairs   = 200
+	keptClasses = 40
+	fewest      = 5
 )
 
 // Mistakes is how a model of classes errs on the examples that compare
-// candidates. It outlives the trial's folder.
+// candidates, or on the test part. It outlives the trial's folder.
 type Mistakes struct {
 	N       int       `json:"n"`
 	Wrong   int       `json:"wrong"`
 	Pairs   []Pair    `json:"pairs,omitempty"`   // the most frequent first
+	Classes []OfClass `json:"classes,omitempty"` // by label; nil where there are too many
 	Weakest *OfClass  `json:"weakest,omitempty"` // the class with the smallest share right
 	Sure    *RightOfN `json:"sure,omitempty"`    // nil where the model tells no probabilities
 	Unsure  *RightOfN `json:"unsure,omitempty"`
@@ -94,6 +99,9 @@ func mistakes(rows []trial.Prediction) *Mistakes {
 	})
 	m.Pairs = m.Pairs[:min(len(m.Pairs), keptPairs)]
 	for label, c := range classes {
+		if len(classes) <= keptClasses {
+			m.Classes = append(m.Classes, OfClass{Label: label, RightOfN: *c})
+		}
 		if c.N < fewest || c.Right == c.N {
 			continue
 		}
@@ -102,6 +110,9 @@ func mistakes(rows []trial.Prediction) *Mistakes {
 			m.Weakest = next
 		}
 	}
+	slices.SortFunc(m.Classes, func(a, b OfClass) int {
+		return cmp.Or(cmp.Compare(numberOr(a.Label), numberOr(b.Label)), cmp.Compare(a.Label, b.Label))
+	})
 	return m
 }
 
@@ -111,13 +122,27 @@ func weaker(a, b OfClass) bool {
 	return cmp.Or(cmp.Compare(a.Right*b.N, b.Right*a.N), cmp.Compare(b.N, a.N), cmp.Compare(a.Label, b.Label)) < 0
 }
 
-// MistakesOf is what was kept of a trial's mistakes; nil where nothing was.
-func MistakesOf(tr store.Trial) *Mistakes {
+// numberOr is a label as a number, 0 where it is none: 9 comes before 10.
+func numberOr(label string) float64 {
+	x, err := strconv.ParseFloat(label, 64)
+	if err != nil {
+		return 0
+	}
+	return x
+}
+
+// MistakesOf is what was kept of a trial's mistakes: on the test part where there
+// is one, else in the search; nil where nothing was.
+func MistakesOf(tr store.Trial) (m *Mistakes, ofTest bool) {
 	var kept struct {
 		Mistakes *Mistakes `json:"mistakes"`
+		OfTest   *Mistakes `json:"test_mistakes"`
 	}
 	if len(tr.Result) == 0 || json.Unmarshal(tr.Result, &kept) != nil {
-		return nil
+		return nil, false
 	}
-	return kept.Mistakes
+	if kept.OfTest != nil {
+		return kept.OfTest, true
+	}
+	return kept.Mistakes, false
 }

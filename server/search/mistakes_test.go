@@ -20,6 +20,7 @@ func TestMistakes(t *testing.T) {
 	add(6, "8", "8", 0.95)
 	add(1, "rare", "1", 0.7) // too few to be the weakest
 	want := &Mistakes{N: 31, Wrong: 5, Pairs: []Pair{{"8", "1", 3}, {"8", "3", 1}, {"rare", "1", 1}},
+		Classes: []OfClass{{"rare", RightOfN{0, 1}}, {"1", RightOfN{20, 20}}, {"8", RightOfN{6, 10}}},
 		Weakest: &OfClass{"8", RightOfN{6, 10}}, Sure: &RightOfN{26, 27}, Unsure: &RightOfN{0, 4}}
 	if got := mistakes(rows); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, not %+v", got, want)

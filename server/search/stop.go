@@ -1,9 +1,7 @@
 package search
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"path/filepath"
 
@@ -71,37 +69,6 @@ func (s *Service) SetStopped(ctx context.Context, task store.Task, stopped bool)
 		}
 		st.schedule()
 		return nil
-	})
-	return after, err
-}
-
-// SetOptions changes a task's options while it has no examples; later they
-// are part of what its searches were made with.
-func (s *Service) SetOptions(ctx context.Context, task store.Task, options map[string]any) (after store.Task, err error) {
-	wanted, err := checkOptions(options)
-	if err != nil {
-		return after, err
-	}
-	err = s.ask(ctx, func(st *state) error {
-		_, err := st.cfg.Store.Write(ctx, func(tx *store.Tx) error {
-			if after, err = tx.TaskByID(task.ID); err != nil {
-				return err
-			}
-			if bytes.Equal(encode(wanted), after.Options) {
-				return nil
-			}
-			if _, busy := st.changes[task.ID]; busy || after.NextExample > 1 {
-				return refuse(http.StatusConflict, fmt.Sprintf("Declare it under another name with these options, or drop %s first.", after.Name),
-					"%s has examples already, so its options stay. Nothing was changed.", after.Name)
-			}
-			after.Options, after.Changed = encode(wanted), st.now()
-			if err := tx.UpdateTask(after); err != nil {
-				return err
-			}
-			_, err = tx.Event("task:"+after.ID, "task.changed", taskRow(after))
-			return err
-		})
-		return err
 	})
 	return after, err
 }

@@ -52,7 +52,7 @@ class Fitting:
         folder = attempt.folder / "model"
         shutil.rmtree(folder, ignore_errors=True)
         saved = model.save(folder)
-        self._write_predictions(held_out, truth, predicted)
+        self._write_predictions("predictions.arrow", held_out, truth, predicted)
         attempt.phase("evaluate")
         # The test part is scored by the model as it comes out of its folder: what is scored is what answers.
         again = Model.load(folder)
@@ -61,12 +61,14 @@ class Fitting:
             raise Fault("The saved model answers otherwise than the fitted one.", kind="bug")
         test = None
         if len(self.test):
-            test = metrics.score(self.metric, truth_of(self.program, self.target, self.test), again.answer(self.test), self.guess).as_json()
+            truth_of_test, answers = truth_of(self.program, self.target, self.test), again.answer(self.test)
+            test = metrics.score(self.metric, truth_of_test, answers, self.guess).as_json()
+            self._write_predictions("test.arrow", self.test, truth_of_test, answers)
         report = attempt.report
         attempt.finish({
             "outcome": "ok", "quality": scored.quality, "metrics": scored.metrics, "quality_interval": list(scored.interval), "n": scored.n,
             "test": test, "steps": report.steps if report else 1, "curve": [list(p) for p in (report.curve if report else [])],
-            "model": saved, "predictions": "predictions.arrow",
+            "model": saved, "predictions": "predictions.arrow", "test_predictions": "test.arrow" if test else None,
         }, reason)
 
     # -- reading
@@ -236,8 +238,8 @@ class Fitting:
 
     # -- writing
 
-    def _write_predictions(self, held_out: Examples, truth: np.ndarray, predicted: np.ndarray) -> None:
-        """predictions.arrow: number, truth, prediction, probabilities (in the order of the target's labels)."""
+    def _write_predictions(self, name: str, held_out: Examples, truth: np.ndarray, predicted: np.ndarray) -> None:
+        """predictions.arrow or test.arrow: number, truth, prediction, probabilities (in the order of the target's labels)."""
         import pyarrow as pa
         columns: dict = {"number": pa.array(held_out.numbers, pa.int64())}
         if self.target.is_classes:
@@ -253,7 +255,7 @@ class Fitting:
             for name, values in (("truth", truth), ("prediction", predicted)):
                 columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).reshape(-1)), values.shape[1])
             columns["probabilities"] = pa.nulls(len(truth))
-        write_arrow(self.attempt.folder / "predictions.arrow", columns)
+        write_arrow(self.attempt.folder / name, columns)
 
 
 def _two_classes(strata: np.ndarray) -> bool:
