@@ -113,12 +113,14 @@ func (s *search) opensOn(a *Allocator, c int, cheapest float64) bool {
 
 // considered tells whether arm k takes part in the choice on class c.
 func (s *search) considered(a *Allocator, k, c, stage int, cheapest float64) bool {
-	if !s.eligible(k, c) || s.onlyOwed && !s.owed[k] {
+	if !s.eligible(k, c) {
 		return false
 	}
 	switch {
 	case stage == 2:
-		return s.arms[k].Baseline
+		return s.arms[k].Baseline // the reference line comes first, whatever is owed
+	case s.onlyOwed && !s.owed[k]:
+		return false
 	case stage == 1 && s.logCost(a, k, c) > cheapest+openingFactor:
 		return false
 	}

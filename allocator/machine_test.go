@@ -391,6 +391,28 @@ func TestInheritedObservations(t *testing.T) {
 	}
 }
 
+// A perfect model of the version before leaves nothing to gain: what is owed a trial
+// gets one still, the reference line first.
+func TestAPerfectModelIsRescored(t *testing.T) {
+	arms := catalogue(8)
+	a := fresh(t, Options{})
+	must(t, a, SearchAdded{Search: "v2", Arms: arms, Inherited: []Observation{{Candidate: "c003", Class: "cpu1", Quality: 1, Seconds: 0.5}}},
+		Rescored{"v2", "c003", 1})
+	for range 30 {
+		v, _ := a.View("v2")
+		if v.Outlook.LikelyFinal {
+			return
+		}
+		d, ok := a.Next("cpu1")
+		if !ok {
+			t.Fatalf("nothing is to do, and it is not final: %+v", v.Outlook)
+		}
+		must(t, a, TrialStarted{d.Search, d.Candidate, "cpu1"},
+			TrialEnded{Search: d.Search, Candidate: d.Candidate, Class: "cpu1", Outcome: OK, Quality: 0.9, Seconds: 0.5})
+	}
+	t.Error("it never ends")
+}
+
 func FuzzRestore(f *testing.F) {
 	a := fresh(f, Options{})
 	must(f, a, SearchAdded{Search: "s", Arms: catalogue(2)}, TrialStarted{"s", "dummy", "cpu1"})

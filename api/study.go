@@ -13,11 +13,18 @@ import (
 // its model that takes some fits to answer. The answer is a stream of NDJSON:
 // lines with progress, then one with what was found.
 type NewStudy struct {
-	Kind string `json:"kind"` // suspects
+	Kind    string              `json:"kind"`              // suspects | explain | growth
+	Example int                 `json:"example,omitempty"` // explain: why the answer for this example
+	Uploads []string            `json:"uploads,omitempty"` // explain: for the one example that this upload holds
+	Options map[string][]string `json:"options,omitempty"` // how to read the upload
 }
 
-// StudySuspects asks which labels look wrong.
-const StudySuspects = "suspects"
+// The kinds of NewStudy.
+const (
+	StudySuspects = "suspects" // which labels look wrong
+	StudyExplain  = "explain"  // what the model uses, or why it answers so for one example
+	StudyGrowth   = "growth"   // what more examples would bring
+)
 
 // StudyProgress is how far a study is.
 type StudyProgress struct {
@@ -43,6 +50,23 @@ type Findings struct {
 	By       []string  `json:"by,omitempty"`       // ids of the candidates that judged
 	Suspects []Suspect `json:"suspects,omitempty"` // the likeliest first
 
+	Part    string   `json:"part,omitempty"`    // explain: measured on these Of rows: test | held_out | all; train: compared with them
+	Measure string   `json:"measure,omitempty"` // what is lost: right (answers) | right_by_class | probability (of the right class) | off (the error, in its own unit)
+	Uses    []Use    `json:"uses,omitempty"`    // the most important first
+	Example int      `json:"example,omitempty"`
+	Truth   *string  `json:"truth,omitempty"` // the example's label; nil where it has none
+	Answer  string   `json:"answer,omitempty"`
+	Sure    *float64 `json:"sure,omitempty"`
+	Seen    bool     `json:"seen,omitempty"` // the model has learned from the example
+	Nearest []Near   `json:"nearest,omitempty"`
+
+	Half        float64  `json:"half,omitempty"`    // growth: the mean loss with half of what it learned from: the share of wrong answers, or how far off
+	Whole       float64  `json:"whole,omitempty"`   // and with all of it
+	Doubled     *float64 `json:"doubled,omitempty"` // and likely with twice as much; nil where Of rows can't tell
+	GainLow     float64  `json:"gain_low,omitempty"`
+	GainHigh    float64  `json:"gain_high,omitempty"`
+	LearnedFrom int      `json:"learned_from,omitempty"`
+
 	Says     string          `json:"says,omitempty"`     // a proposal: what was seen
 	Predicts string          `json:"predicts,omitempty"` // what is to be predicted: "species, 3 classes"
 	Guess    string          `json:"guess,omitempty"`
@@ -50,6 +74,21 @@ type Findings struct {
 	LeftOut  []LeftOut       `json:"left_out,omitempty"`
 	Notes    []string        `json:"notes,omitempty"`
 	Clauses  []string        `json:"clauses,omitempty"` // to be said at feed: "with group = patient_id"
+}
+
+// Use is a part of an example, such as a field, and how much is lost without it.
+type Use struct {
+	Name   string  `json:"name"`
+	Lost   float64 `json:"lost"`
+	Noise  float64 `json:"noise"`  // how far Lost would move by chance alone
+	Beyond bool    `json:"beyond"` // Lost is beyond that
+}
+
+// Near is an example that the model learned from and that is like another one.
+type Near struct {
+	Number   int     `json:"number"`
+	Label    string  `json:"label"`
+	Distance float64 `json:"distance"`
 }
 
 // ProposedField is a field of a proposed program.

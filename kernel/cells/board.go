@@ -29,7 +29,11 @@ func (c *cell) best(ctx context.Context, s *lang.Best) error {
 		return c.session.missing(ctx, task, err)
 	}
 	c.session.use(task)
-	c.show(show.Best(task.shown, report))
+	d := c.display()
+	d.set(show.Best(task.shown, report))
+	if more := c.further(ctx, task, report); len(more) > 0 {
+		d.set(show.Best(task.shown, report, more...))
+	}
 	return nil
 }
 

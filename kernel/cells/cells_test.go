@@ -175,7 +175,7 @@ func TestFailures(t *testing.T) {
 		{`feed digits "."`, noSuchFile, "holds no pictures"},
 		{`feed digits from df`, notServedError, "Python notebook"},
 		{`feed digits "http://x.org/a.csv"`, notServedError, "Addresses"},
-		{"explain digits", notServedError, "`explain` is not served yet. Nothing was done."},
+		{"class ml101", notServedError, "`class` is not served yet. Nothing was done."},
 		{"pool drain gpu0", notServedError, "`pool drain` is not served yet."},
 		{"%%python\nprint(1)", notServedError, "%%"},
 		{"assert digits.test >= 0.99", assertion, "digits.test is 0.966667, so it is not >= 0.99."},
@@ -532,8 +532,8 @@ func TestStatementsOfLater(t *testing.T) {
 	var paged string
 	c.config.Page = func(text string) { paged = text }
 	run(t, c, "help")
-	contains(t, paged, "Not served yet: explain")
-	run(t, c, "help explain")
+	contains(t, paged, "Not served yet: budget")
+	run(t, c, "help budget")
 	contains(t, paged, "not served yet")
 }
 
@@ -595,6 +595,18 @@ func TestSuspects(t *testing.T) {
 	// Run All: the suspects that came up after that are left alone.
 	contains(t, run(t, c, "refine digits off suspects").text(), "Nothing changed: the suspects of version 1 are off already (2 examples).")
 	contains(t, run(t, c, "refine digits on suspects").text(), "2 examples on · version 3")
+}
+
+func TestExplain(t *testing.T) {
+	w := newWorld(t)
+	c := w.cells()
+	w.task("digits")
+	w.found = api.Findings{Kind: "explain", Of: 60, Part: "test", Measure: "right", Uses: []api.Use{{Name: "ink", Lost: 0.3, Noise: 0.1, Beyond: true}}}
+	contains(t, run(t, c, "explain digits").text(), "What it uses (right answers lost if it is shuffled): ink 30 ± 10 %.")
+	w.found = api.Findings{Kind: "explain", Answer: "8", Sure: new(0.9), Measure: "probability", Nearest: []api.Near{{Number: 4, Label: "8"}}}
+	contains(t, run(t, c, `explain {"ink": 3}`).text(), "This example is read as 8 (sure 0.90).", "Next: refine digits show 4")
+	w.found.Example, w.found.Truth = 17, new("3")
+	contains(t, run(t, c, "explain 17").text(), "Example 17 is read as 8 (sure 0.90); its label says 3.", "refine digits show 17, 4")
 }
 
 func TestWhy(t *testing.T) {

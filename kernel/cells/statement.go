@@ -9,7 +9,7 @@ import (
 
 // later are the words of the statements that the language has and nothing here
 // serves yet.
-var later = []string{"explain", "budget", "share", "unshare", "class", "export", "client"}
+var later = []string{"budget", "share", "unshare", "class", "export", "client"}
 
 // laterWords are words inside statements that are served, for what isn't yet.
 var laterWords = []string{"drain", "reclaim", "return", "token"}
@@ -63,6 +63,8 @@ func (c *cell) statement(ctx context.Context, s lang.Statement) error {
 		return nil
 	case *lang.Server:
 		return c.server(ctx, s)
+	case *lang.Explain:
+		return c.explained(ctx, s)
 	case *lang.SchemaFrom:
 		return c.propose(ctx, s)
 	}

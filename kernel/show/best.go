@@ -8,8 +8,8 @@ import (
 )
 
 // Best is the report on the model that answers, honestly: first what it reaches
-// on the part that the search never saw.
-func Best(name string, r api.Report) Output {
+// on the part that the search never saw. More is what studies found of it.
+func Best(name string, r api.Report, more ...api.Findings) Output {
 	p := page{}
 	t, b := r.Task, r.Best
 	if !real(b) {
@@ -25,6 +25,14 @@ func Best(name string, r api.Report) Output {
 	p.say("%s", chosenWords(t, *b))
 	if r.Mistakes != nil {
 		mistakeLines(&p, *r.Mistakes)
+	}
+	for _, f := range more {
+		switch f.Kind {
+		case api.StudyExplain:
+			p.say("%s", capital(useWords(f)))
+		case api.StudyGrowth:
+			p.say("%s", growthWords(f))
+		}
 	}
 	if t.State == api.TaskSearching {
 		p.say("The search goes on (%s of %s tried), so this may still change.", count(t.Tried), several(t.Candidates, "candidate"))

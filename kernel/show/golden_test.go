@@ -90,6 +90,10 @@ func goldens() map[string]Output {
 	for i := range 71 {
 		suspects.Suspects = append(suspects.Suspects, api.Suspect{Number: 204 - i, Says: "oak", LooksLike: "red maple", Sure: ptr(0.98 - float64(i)/100)})
 	}
+	otherMetric := digitsFinal()
+	otherMetric.Version, otherMetric.State, otherMetric.Metric = 2, api.TaskSearching, api.Metric{Name: "balanced_accuracy"}
+	otherMetric.Best = ptr(*otherMetric.Best)
+	otherMetric.Best.Scored = 2
 	again := digitsFinal()
 	again.Version, again.Best = 3, ptr(*again.Best)
 	again.Best.Scored, again.Best.Version = 3, 3
@@ -127,6 +131,7 @@ func goldens() map[string]Output {
 		"declared-same":       Declared("digits", api.Declared{Outcome: "same", View: final}),
 		"declared-same-empty": Declared("digits", api.Declared{Outcome: "same", View: declared}),
 		"declared-replaced":   Declared("digits", api.Declared{Outcome: "replaced", View: declared, Count: api.CatalogCount{Light: 13}}),
+		"declared-changed":    Declared("digits", api.Declared{Outcome: "changed", View: otherMetric}),
 		"upload":              Upload("scans.zip", 312e6, 440e6, 19),
 		"reading":             Reading("icu.csv", api.FeedProgress{Feed: 1, Phase: "read", Rows: 12000, Of: 21904}),
 		"fed":                 Fed("digits", feed, fed),
@@ -152,6 +157,19 @@ func goldens() map[string]Output {
 			Pairs:   []api.Pair{{Truth: "8", Answer: "1", N: 2}, {Truth: "8", Answer: "3", N: 1}, {Truth: "3", Answer: "8", N: 1}},
 			Classes: []api.OfClass{{Label: "1", Right: 170, N: 170}, {Label: "3", Right: 23, N: 24}, {Label: "8", Right: 19, N: 22}},
 			Weakest: &api.OfClass{Label: "8", Right: 19, N: 22}, Sure: &api.RightOfN{Right: 209, N: 210}, Unsure: &api.RightOfN{Right: 3, N: 6}}}),
+		"best-growth": Best("digits", api.Report{Task: final.Task, Best: final.Best}, api.Findings{Kind: "growth", Of: 216, Measure: "right", Half: 0.03, Whole: 0.019, Doubled: ptr(0.012)}),
+		"best-numbers-more": Best("diabetes", api.Report{Task: diabetes().Task, Best: diabetes().Best}, api.Findings{Kind: "explain", Of: 89, Part: "test", Measure: "off", Uses: []api.Use{
+			{Name: "s5", Lost: 7.9, Noise: 2.2, Beyond: true}, {Name: "bmi", Lost: 6.1, Noise: 2.3, Beyond: true}, {Name: "bp", Lost: 3.5, Noise: 1.3, Beyond: true},
+			{Name: "s1", Lost: 0.1, Noise: 1}, {Name: "s2", Lost: 0.1, Noise: 1}, {Name: "s3", Lost: 0.1, Noise: 1}, {Name: "s4", Lost: 0.1, Noise: 1}, {Name: "age", Lost: -0.1, Noise: 1}}},
+			api.Findings{Kind: "growth", Of: 89, Measure: "off", Half: 46.4, Whole: 46.1}),
+		"explain": Explained("penguins", api.Findings{Kind: "explain", Of: 69, Part: "test", Measure: "right", Uses: []api.Use{
+			{Name: "bill_length_mm", Lost: 0.28, Noise: 0.08, Beyond: true}, {Name: "bill_depth_mm", Lost: 0.05, Noise: 0.03, Beyond: true}, {Name: "sex", Lost: 0.008, Noise: 0.004, Beyond: true},
+			{Name: "year", Noise: 0.01}, {Name: "flipper_length_mm", Noise: 0.01}}}),
+		"explain-noise": Explained("penguins", api.Findings{Kind: "explain", Of: 30, Part: "all", Measure: "right", Uses: []api.Use{{Name: "year", Noise: 0.01}}}),
+		"explain-one": Explained("digits", api.Findings{Kind: "explain", Example: 17, Truth: ptr("3"), Answer: "8", Sure: ptr(0.91), Measure: "probability", Seen: true,
+			Uses:    []api.Use{{Name: "image rows 3–4, columns 1–2", Lost: 0.43, Beyond: true}, {Name: "image rows 1–2, columns 1–2"}},
+			Nearest: []api.Near{{Number: 204, Label: "8"}, {Number: 41, Label: "3"}}}),
+		"explain-number": Explained("diabetes", api.Findings{Kind: "explain", Answer: "151.2", Measure: "off", Uses: []api.Use{{Name: "s5", Lost: 12.31, Beyond: true}}}),
 		"best-mistakes": Best("digits", api.Report{Task: final.Task, Best: final.Best, Mistakes: &api.Mistakes{N: 215, Wrong: 9,
 			Pairs:   []api.Pair{{Truth: "8", Answer: "1", N: 3}, {Truth: "8", Answer: "2", N: 1}, {Truth: "8", Answer: "3", N: 1}, {Truth: "3", Answer: "8", N: 1}, {Truth: "9", Answer: "7", N: 1}, {Truth: "5", Answer: "6", N: 1}},
 			Weakest: &api.OfClass{Label: "8", Right: 17, N: 22}, Sure: &api.RightOfN{Right: 203, N: 205}, Unsure: &api.RightOfN{Right: 3, N: 10}}}),

@@ -52,14 +52,8 @@ func (s *server) propose(w http.ResponseWriter, r *http.Request) {
 		if err := decodeBody(r, &in); err != nil {
 			return nil, err
 		}
-		var list []feed.Source
-		if err := s.Store.Read(ctx, func(reader *store.Reader) error {
-			uploads, err := sources(reader, caller(ctx), in.Uploads)
-			for _, u := range uploads {
-				list = append(list, feed.Source{Name: u.Name, SHA256: u.SHA256})
-			}
-			return err
-		}); err != nil {
+		list, err := s.uploaded(ctx, in.Uploads)
+		if err != nil {
 			return nil, err
 		}
 		return s.Search.Propose(ctx, list, in.Output, in.Options, progress)
@@ -76,7 +70,24 @@ func (s *server) study(w http.ResponseWriter, r *http.Request) {
 		if err := decodeBody(r, &in); err != nil {
 			return nil, err
 		}
-		return s.Search.Study(ctx, task, search.Question{Kind: in.Kind}, progress)
+		q := search.Question{Kind: in.Kind, Example: in.Example, Options: in.Options}
+		if len(in.Uploads) > 0 {
+			if q.Sources, err = s.uploaded(ctx, in.Uploads); err != nil {
+				return nil, err
+			}
+		}
+		return s.Search.Study(ctx, task, q, progress)
+	})
+}
+
+// uploaded are the caller's complete uploads.
+func (s *server) uploaded(ctx context.Context, ids []string) (list []feed.Source, err error) {
+	return list, s.Store.Read(ctx, func(r *store.Reader) error {
+		uploads, err := sources(r, caller(ctx), ids)
+		for _, u := range uploads {
+			list = append(list, feed.Source{Name: u.Name, SHA256: u.SHA256})
+		}
+		return err
 	})
 }
 

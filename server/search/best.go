@@ -113,7 +113,7 @@ func promote(tx *store.Tx, taskID string, tr store.Trial) error {
 	if err != nil {
 		return err
 	}
-	candidate, err := candidateOf(tx, tr)
+	candidate, err := candidateOf(&tx.Reader, tr)
 	if err != nil || candidate.Baseline {
 		return err
 	}
@@ -158,8 +158,8 @@ func better(a, b Best) bool {
 	return a.TrialID < b.TrialID
 }
 
-func candidateOf(tx *store.Tx, tr store.Trial) (trial.Candidate, error) {
-	rows, err := tx.Candidates(tr.SearchID)
+func candidateOf(r *store.Reader, tr store.Trial) (trial.Candidate, error) {
+	rows, err := r.Candidates(tr.SearchID)
 	if err != nil {
 		return trial.Candidate{}, err
 	}

@@ -283,10 +283,16 @@ func (s *Service) prepare(ctx context.Context, task store.Task, examples []store
 	v.count.on, v.count.off = on, off
 	protocol := feed.Protocol(parts, options.Folds)
 	metric := options.Metric
-	if metric == "" && task.SearchID != "" {
+	inherits := ""
+	if task.SearchID != "" {
 		if err := s.cfg.Store.Read(ctx, func(r *store.Reader) error {
 			before, err := r.SearchByID(task.SearchID)
-			metric = before.Metric
+			if metric == "" {
+				metric = before.Metric
+			}
+			if before.Metric == metric { // what was measured otherwise says nothing here
+				inherits = before.ID
+			}
 			return err
 		}); err != nil {
 			return err
@@ -302,7 +308,7 @@ func (s *Service) prepare(ctx context.Context, task store.Task, examples []store
 	row := &store.Search{
 		ID: id.String(), DatasetVersion: feed.Hash(task.Program, target, examples), Metric: metric, Protocol: encode(protocol),
 		Salt: task.UserID, Program: task.Program, Template: task.Template, Target: encode(target), Profile: raw, Rows: on,
-		Parts: encode(parts), Seed: options.Seed, Inherits: task.SearchID, State: "open", Created: s.now(),
+		Parts: encode(parts), Seed: options.Seed, Inherits: inherits, State: "open", Created: s.now(),
 	}
 	row.DataPath = filepath.Join(s.cfg.Root, "data", task.ID, row.DatasetVersion[len("sha256:"):][:32])
 	paths, err := s.exampleFiles(ctx, task, v)

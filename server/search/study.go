@@ -28,7 +28,10 @@ const judges = 4
 
 // Question asks for a study of a task's examples and its model.
 type Question struct {
-	Kind string // of trial.Study
+	Kind    string        // of trial.Study
+	Example int           // of Explain: the number of an example, 0: none
+	Sources []feed.Source // of Explain: one example that is none of the task's
+	Options map[string][]string
 }
 
 // StudyProgress is how far a study is.
@@ -47,6 +50,13 @@ func (s *Service) Study(ctx context.Context, task store.Task, q Question, progre
 		return err
 	}); err != nil {
 		return nil, err
+	}
+	for _, src := range q.Sources {
+		path, err := s.cfg.Blobs.Path(src.SHA256)
+		if err != nil {
+			return nil, err
+		}
+		spec.Sources = append(spec.Sources, trial.Source{Name: src.Name, Path: path, SHA256: src.SHA256})
 	}
 	key := sha256.Sum256(encode(spec))
 	return s.runStudy(ctx, filepath.Join(studiesOf(s.cfg.Root, task.ID), hex.EncodeToString(key[:12])), spec, progress)
@@ -125,13 +135,45 @@ func study(r *store.Reader, taskID string, q Question) (spec trial.Study, err er
 	if err := json.Unmarshal(row.Target, spec.Target); err != nil {
 		return spec, err
 	}
-	if q.Kind != trial.Suspects {
+	for name, values := range q.Options {
+		if spec.Options == nil {
+			spec.Options = map[string]json.RawMessage{}
+		}
+		spec.Options[name] = encode(values)
+	}
+	switch q.Kind {
+	case trial.Explain, trial.Growth:
+		if q.Example < 0 || q.Example >= task.NextExample {
+			return spec, refuse(http.StatusUnprocessableEntity, fmt.Sprintf("There are 1 to %d.", task.NextExample-1), "%s has no example %d.", task.Name, q.Example)
+		}
+		spec.Example = int64(q.Example)
+		return spec, ofServed(r, task, &spec)
+	case trial.Suspects:
+	default:
 		return spec, refuse(http.StatusUnprocessableEntity, "", "There is no study %s.", q.Kind)
 	}
 	if spec.Candidates, err = judgesOf(r, task); err == nil && len(spec.Candidates) == 0 {
 		err = refuse(http.StatusConflict, fmt.Sprintf("Wait for one: wait %s until final or 1m", task.Name), "%s has no model yet that could judge its labels.", task.Name)
 	}
 	return spec, err
+}
+
+// ofServed adds the model that answers, and its candidate.
+func ofServed(r *store.Reader, task store.Task, spec *trial.Study) error {
+	best, has := Served(task)
+	if !has || best.Baseline {
+		return refuse(http.StatusConflict, fmt.Sprintf("Wait for one: wait %s until final or 1m", task.Name), "%s has no real model yet.", task.Name)
+	}
+	tr, err := r.TrialByID(best.TrialID)
+	if err != nil {
+		return err
+	}
+	if tr.Model == "" {
+		return refuse(http.StatusConflict, "", "The best model's files are gone; the next one that is as good will answer.")
+	}
+	c, err := candidateOf(r, tr)
+	spec.Model, spec.Candidates = tr.Model, []trial.Choice{c.Choice()}
+	return err
 }
 
 // judgesOf are the best light candidates of the newest version that has any,

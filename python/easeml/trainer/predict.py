@@ -90,6 +90,13 @@ class Predictor:
         self.folder = folder
         self.model = Model.load(folder)
 
+    @classmethod
+    def of(cls, model) -> "Predictor":
+        """One of a model that is loaded already."""
+        predictor = cls.__new__(cls)
+        predictor.folder, predictor.model = None, model
+        return predictor
+
     def reply(self, line: bytes) -> dict:
         """The reply to one request line; never raises."""
         number = None

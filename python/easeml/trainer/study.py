@@ -161,4 +161,14 @@ def _propose(folder: Path, log: EventLog, spec: dict) -> dict:
     return propose(folder, log, spec)
 
 
-_KINDS = {"suspects": _suspects, "propose": _propose}
+def _explain(folder: Path, log: EventLog, spec: dict) -> dict:
+    from .explain import explain
+    return explain(Study(folder, log, spec))
+
+
+def _growth(folder: Path, log: EventLog, spec: dict) -> dict:
+    from .growth import growth
+    return growth(Study(folder, log, spec))
+
+
+_KINDS = {"suspects": _suspects, "propose": _propose, "explain": _explain, "growth": _growth}
