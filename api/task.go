@@ -115,6 +115,7 @@ type Task struct {
 	Created     time.Time      `json:"created"`
 	Changed     time.Time      `json:"changed"`
 	SettledAt   *time.Time     `json:"settled_at,omitempty"`
+	Queue       *Queue         `json:"queue,omitempty"` // nil while something of this task runs, or nothing shall
 }
 
 // View is what `watch` and a page draw: GET /tasks/{user}/{name}.
@@ -124,7 +125,6 @@ type View struct {
 	Live     []Live        `json:"live"`    // trials running now
 	Curve    []Point       `json:"curve"`   // finished trials in order of their end
 	Outlook  *Outlook      `json:"outlook"` // nil before the first model
-	Queue    *Queue        `json:"queue"`   // nil while something of this task runs
 	Feed     *FeedProgress `json:"feed"`    // the feed being read now
 	Warnings []Warning     `json:"warnings"`
 	Deep     *DeepNote     `json:"deep,omitempty"` // set where PyTorch is missing
@@ -205,9 +205,10 @@ type Outlook struct {
 // Queue says what a task waits for.
 type Queue struct {
 	WaitingFor string  `json:"waiting_for"` // e.g. "a CPU slot"
-	Position   int     `json:"position"`
-	EtaLow     float64 `json:"eta_low"` // seconds
-	EtaHigh    float64 `json:"eta_high"`
+	Position   int     `json:"position"`    // 0: there is no order, all wait for the same
+	Of         int     `json:"of"`          // how many wait, this one included
+	EtaLow     float64 `json:"eta_low"`     // seconds
+	EtaHigh    float64 `json:"eta_high"`    // 0: no estimate yet
 }
 
 // Declare is the body of PUT /tasks/{user}/{name}.

@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"sort"
 	"strings"
@@ -98,7 +99,7 @@ func Fed(name string, f api.Feed, v api.View) Output {
 	case v.State == api.TaskSearching && real(v.Best):
 		p.say("The search goes on from what it knows; the model of before answers meanwhile.")
 	case v.State == api.TaskSearching:
-		p.say("Searching: %s.", several(v.Candidates, "candidate"))
+		p.say("Searching: %s%s.", several(v.Candidates, "candidate"), firstModelWords(v))
 	case v.Stopped:
 		p.say("%s is stopped, so nothing runs.", name)
 		p.then("resume %s", name)
@@ -111,6 +112,32 @@ func Fed(name string, f api.Feed, v api.View) Output {
 	}
 	p.then("watch %s", name)
 	return p.output()
+}
+
+// firstModelWords says when there will be a first real model: the quickest
+// candidate's turn and time. Its seconds are nearly log-normal; the range holds in
+// about four of five cases.
+func firstModelWords(v api.View) string {
+	low, high := 0.0, 0.0
+	for _, r := range v.Rows {
+		if e := r.Expected; e != nil && !r.Baseline && e.Seconds > 0 {
+			spread := math.Exp(1.2816 * math.Sqrt(math.Log1p(e.SecondsSD*e.SecondsSD/(e.Seconds*e.Seconds))))
+			if high == 0 || e.Seconds*spread < high {
+				low, high = e.Seconds/spread, e.Seconds*spread
+			}
+		}
+	}
+	switch q := v.Queue; {
+	case q != nil && q.Position == 0:
+		return "; " + queueWords(*q)
+	case high == 0:
+		return ""
+	case q != nil && q.EtaHigh == 0:
+		return "; a first model: no estimate yet"
+	case q != nil:
+		low, high = low+q.EtaLow, high+q.EtaHigh
+	}
+	return "; a first model in " + between(low, max(high+1, low)) // the guess is measured before it
 }
 
 func sourceWords(sources []string) string {

@@ -149,7 +149,7 @@ func Refined(r Refinement) Output {
 	if more := r.Asked - changed; more > 0 {
 		first += fmt.Sprintf(" (%s more %s so already)", count(more), pick(more, "was", "were"))
 	}
-	p.say("%s · version %d: %s", first, r.After.Version, afterRefine(r.After.Task))
+	p.say("%s · version %d: %s", first, r.After.Version, afterRefine(r.After))
 	if line := rescored(r, changed); line != "" {
 		p.say("%s", line)
 	}
@@ -162,7 +162,8 @@ func Refined(r Refinement) Output {
 }
 
 // afterRefine says what goes on with the new version.
-func afterRefine(t api.Task) string {
+func afterRefine(v api.View) string {
+	t := v.Task
 	left := several(t.Examples, "example")
 	switch {
 	case t.Examples == 0:
@@ -172,7 +173,11 @@ func afterRefine(t api.Task) string {
 	case t.State == api.TaskSettled:
 		return left + " · searched before, nothing to do again: " + settledWords(t)
 	case t.State == api.TaskSearching:
-		return left + " · searching again (" + several(t.Candidates, "candidate") + ")"
+		again := left + " · searching again (" + several(t.Candidates, "candidate")
+		if o := v.Outlook; o != nil && o.SecondsHigh > 0 {
+			again += ", " + between(o.SecondsLow, o.SecondsHigh)
+		}
+		return again + ")"
 	}
 	return left
 }

@@ -56,11 +56,26 @@ func taskQuality(t api.Task) string {
 	return short(t.Metric.Name, t.Best.Search) + " (search)"
 }
 
+// waitingWords is a task's place in the queue and when its turn comes, as briefly
+// as a table has room for: "waiting, 2nd, 3–14 min".
+func waitingWords(t api.Task) string {
+	switch q := t.Queue; {
+	case q == nil:
+		return "waiting, " + count(t.Tried) + " of " + count(t.Candidates)
+	case q.Position == 0:
+		return "waiting for " + q.WaitingFor
+	case q.EtaHigh == 0:
+		return "waiting, " + ordinal(q.Position) + ", no estimate yet"
+	default:
+		return "waiting, " + ordinal(q.Position) + ", " + between(q.EtaLow, q.EtaHigh)
+	}
+}
+
 // briefStanding is where a task stands, in the room of a table's cell.
 func briefStanding(t api.Task) string {
 	switch {
 	case t.State == api.TaskSearching && t.Running == 0:
-		return "waiting, " + count(t.Tried) + " of " + count(t.Candidates)
+		return waitingWords(t)
 	case t.State == api.TaskSettled && t.Reason == api.SettledBudget:
 		return "resting, time is used up"
 	case t.State == api.TaskSettled && t.Reason == api.SettledExhausted:

@@ -232,7 +232,12 @@ func queueWords(q api.Queue) string {
 	if q.WaitingFor != "" {
 		s += " for " + q.WaitingFor
 	}
-	if q.Position > 0 {
+	switch {
+	case q.Position > 0 && q.Of == 1:
+		s += ", nobody else waits"
+	case q.Position > 0 && q.Of > 1:
+		s += fmt.Sprintf(", you are %s of %s", ordinal(q.Position), count(q.Of))
+	case q.Position > 0:
 		s += ", you are " + ordinal(q.Position)
 	}
 	if q.EtaHigh > 0 {

@@ -47,6 +47,7 @@ type Data interface {
 // Sight is what is known beside the rows of the store.
 type Sight interface {
 	Live(ctx context.Context, taskID string) (search.Live, error)
+	Lives(ctx context.Context, taskIDs []string) (map[string]search.Live, error)
 	Pool(ctx context.Context) (devices []search.PoolDevice, waiting int, err error)
 	Count(ctx context.Context, program string) (light, deep int, err error)
 	Transients() *search.Hub

@@ -130,11 +130,13 @@ func (s *server) listTasks(ctx context.Context, in *listTasks) (*answerOf[[]api.
 		return nil, err
 	}
 	// What is live is asked for first: rows that are newer than it do no harm, the other way round would.
-	live := make(map[string]search.Live, len(tasks))
-	for _, task := range tasks {
-		if live[task.ID], err = s.Search.Live(ctx, task.ID); err != nil {
-			return nil, err
-		}
+	ids := make([]string, len(tasks))
+	for i, task := range tasks {
+		ids[i] = task.ID
+	}
+	live, err := s.Search.Lives(ctx, ids)
+	if err != nil {
+		return nil, err
 	}
 	err = s.Store.Read(ctx, func(r *store.Reader) error {
 		out.Seq = r.Seq()

@@ -47,9 +47,6 @@ func (x *rows) view(live search.Live) api.View {
 			SecondsLow: finite(o.SecondsLow), SecondsHigh: finite(o.SecondsHigh),
 		}
 	}
-	if q := live.Queue; q != nil && len(v.Live) == 0 {
-		v.Queue = &api.Queue{WaitingFor: q.WaitingFor, Position: q.Position, EtaLow: finite(q.EtaLow), EtaHigh: finite(q.EtaHigh)}
-	}
 	if f := live.Feed; f != nil {
 		v.Feed = &api.FeedProgress{Feed: f.Feed, Phase: f.Phase, Rows: f.Rows, Of: f.Of}
 	}
@@ -100,6 +97,9 @@ func (x *rows) summary(live search.Live) api.Task {
 		case finished(tr):
 			v.Tried++
 		}
+	}
+	if q := live.Queue; q != nil && v.State == api.TaskSearching {
+		v.Queue = &api.Queue{WaitingFor: q.WaitingFor, Position: q.Position, Of: q.Of, EtaLow: finite(q.EtaLow), EtaHigh: finite(q.EtaHigh)}
 	}
 	v.Best = x.best()
 	return v

@@ -24,6 +24,7 @@ type run struct {
 	candidate trial.Candidate
 	lease     gpu.Lease
 	expected  float64 // seconds
+	deviation float64 // their standard deviation
 	lost      int     // earlier attempts of this trial that were lost while their server lived
 	begun     time.Time
 
@@ -74,7 +75,7 @@ func (st *state) start(d gpu.Device, decision allocator.Decision) error {
 		return err
 	}
 	now := st.now()
-	r := &run{candidate: candidate, expected: decision.Reason.Seconds, begun: now}
+	r := &run{candidate: candidate, expected: decision.Reason.Seconds, deviation: decision.Reason.SecondsSD, begun: now}
 	var resume *string
 	_, err = st.cfg.Store.Write(st.ctx, func(tx *store.Tx) error {
 		tr, err := tx.TrialByKey(t.row.ID, candidate.ID, candidate.Version, t.row.Seed)

@@ -66,33 +66,47 @@ type FeedProgress struct {
 }
 
 // Live tells what is not in the store about a task.
-func (s *Service) Live(ctx context.Context, taskID string) (l Live, err error) {
-	err = s.ask(ctx, func(st *state) error {
-		var task store.Task
-		if err := st.cfg.Store.Read(ctx, func(r *store.Reader) error {
-			task, err = r.TaskByID(taskID)
-			return err
-		}); err != nil {
-			return err
-		}
-		if c := st.changes[taskID]; c != nil && c.reading > 0 {
-			l.Feed = &FeedProgress{Feed: c.reading, Phase: c.latest.Phase, Rows: c.latest.Rows, Of: c.latest.Of}
-		}
-		t := st.tenants[task.SearchID]
-		if t == nil {
-			return nil
-		}
-		for _, r := range st.runs {
-			if r.trial.SearchID == t.row.ID {
-				l.Running = append(l.Running, running(r))
+func (s *Service) Live(ctx context.Context, taskID string) (Live, error) {
+	all, err := s.Lives(ctx, []string{taskID})
+	return all[taskID], err
+}
+
+// Lives tells it about several tasks, by their ids.
+func (s *Service) Lives(ctx context.Context, taskIDs []string) (map[string]Live, error) {
+	all := make(map[string]Live, len(taskIDs))
+	return all, s.ask(ctx, func(st *state) error {
+		turns := st.turns()
+		for _, id := range taskIDs {
+			var task store.Task
+			if err := st.cfg.Store.Read(ctx, func(r *store.Reader) (err error) {
+				task, err = r.TaskByID(id)
+				return err
+			}); err != nil {
+				return err
 			}
+			all[id] = st.live(turns, task)
 		}
-		sort.Slice(l.Running, func(i, j int) bool { return l.Running[i].Started.Before(l.Running[j].Started) })
-		l.Queue = st.queue(t)
-		st.posterior(t, &l)
 		return nil
 	})
-	return l, err
+}
+
+func (st *state) live(turns *turns, task store.Task) (l Live) {
+	if c := st.changes[task.ID]; c != nil && c.reading > 0 {
+		l.Feed = &FeedProgress{Feed: c.reading, Phase: c.latest.Phase, Rows: c.latest.Rows, Of: c.latest.Of}
+	}
+	t := st.tenants[task.SearchID]
+	if t == nil {
+		return l
+	}
+	for _, r := range st.runs {
+		if r.trial.SearchID == t.row.ID {
+			l.Running = append(l.Running, running(r))
+		}
+	}
+	sort.Slice(l.Running, func(i, j int) bool { return l.Running[i].Started.Before(l.Running[j].Started) })
+	l.Queue = st.queue(turns, t)
+	st.posterior(t, &l)
+	return l
 }
 
 func running(r *run) Running {
@@ -183,11 +197,7 @@ func (s *Service) Pool(ctx context.Context) (devices []PoolDevice, waiting int, 
 			}
 			devices = append(devices, row)
 		}
-		for _, t := range st.tenants {
-			if st.waits(t) {
-				waiting++
-			}
-		}
+		waiting = st.turns().waiting
 		return nil
 	})
 	return devices, waiting, err

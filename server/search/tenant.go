@@ -19,7 +19,8 @@ type tenant struct {
 	tasks      map[string]store.Task      // that point to it, by id
 	paused     bool                       // every task is stopped, or none points to it
 	profile    trial.Profile
-	inherited  int // observations of the version before
+	inherited  int     // observations of the version before
+	said       *queued // what was last said about its waiting; nil while it doesn't wait
 }
 
 // weight of a search: one share per task that wants it to go on. Without
