@@ -127,7 +127,7 @@ type View struct {
 	Outlook  *Outlook      `json:"outlook"` // nil before the first model
 	Feed     *FeedProgress `json:"feed"`    // the feed being read now
 	Warnings []Warning     `json:"warnings"`
-	Deep     *DeepNote     `json:"deep,omitempty"` // set where PyTorch is missing
+	Deep     *DeepNote     `json:"deep,omitempty"` // set by a declaration where PyTorch is missing
 	Now      time.Time     `json:"now"`
 }
 

@@ -27,6 +27,10 @@ type Candidate struct {
 	Needs         Needs           `json:"needs"`
 	Estimate      Estimate        `json:"estimate"`
 	Baseline      bool            `json:"baseline"` // the reference line, never served
+
+	// Missing names the libraries that it needs and that the trainer's Python
+	// lacks: it suits the data, and can't be tried.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Needs bounds the data a candidate makes sense for; nil is no bound.

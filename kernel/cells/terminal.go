@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/easeml/easeml/kernel/jupyter"
+	"github.com/easeml/easeml/kernel/show"
 )
 
 // Terminal shows outputs in a terminal, the same words as in a notebook. Where it
@@ -47,6 +48,9 @@ func NewTerminal(out, err io.Writer, size func() (columns, rows int)) *Terminal 
 func (t *Terminal) Statement(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if r := []rune(line); len(r) > show.Width-4 { // examples may be written into the statement
+		line = string(r[:show.Width-4]) + " …"
+	}
 	t.head = "› " + line
 	if t.moves { // a person who looks on wants to see what runs
 		t.add(&block{})

@@ -38,7 +38,7 @@ func Declared(name string, d api.Declared) Output {
 	}
 	p.say("%s", join(catalogWords(d.Count, v.Deep), metricWords(v.Task)))
 	if n := missingDeep(v.Deep); n > 0 {
-		p.say("%s PyTorch, which is not installed where models are trained. The search starts without %s and takes %s in when it is there.",
+		p.say("%s PyTorch, which is not installed where models are trained. The search goes without %s; once it is installed, the next feed takes %s in.",
 			pick(n, "1 deep one needs", count(n)+" deep ones need"), pick(n, "it", "them"), pick(n, "it", "them"))
 	}
 	p.say("No examples yet, nothing runs.")

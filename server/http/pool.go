@@ -6,6 +6,7 @@ import (
 
 	"github.com/easeml/easeml/api"
 	"github.com/easeml/easeml/schema"
+	"github.com/easeml/easeml/server/search"
 	"github.com/easeml/easeml/server/store"
 )
 
@@ -24,7 +25,9 @@ func (s *server) routePool() {
 			out := &answerOf[api.CatalogCount]{}
 			err := s.Store.Read(ctx, func(r *store.Reader) error { out.Seq = r.Seq(); return nil })
 			if err == nil {
-				out.Body.Light, out.Body.Deep, err = s.Search.Count(ctx, in.Program)
+				var n search.Counted
+				n, err = s.Search.Count(ctx, in.Program)
+				out.Body.Light, out.Body.Deep = n.Light, n.Deep-n.Missing
 			}
 			return out, err
 		})

@@ -49,7 +49,7 @@ type Sight interface {
 	Live(ctx context.Context, taskID string) (search.Live, error)
 	Lives(ctx context.Context, taskIDs []string) (map[string]search.Live, error)
 	Pool(ctx context.Context) (devices []search.PoolDevice, waiting int, err error)
-	Count(ctx context.Context, program string) (light, deep int, err error)
+	Count(ctx context.Context, program string) (search.Counted, error)
 	Transients() *search.Hub
 }
 

@@ -178,9 +178,14 @@ func (s *server) declareTask(ctx context.Context, in *declareTask) (*answerOf[ap
 	if outcome == search.Created {
 		out.Status = http.StatusCreated
 	}
-	if out.Body.Count.Light, out.Body.Count.Deep, err = s.Search.Count(ctx, task.Program); err != nil {
+	count, err := s.Search.Count(ctx, task.Program)
+	if err != nil {
 		// The task is declared; how many candidates it would have is only said beside it.
 		s.Log.WarnContext(ctx, "candidates could not be counted", "error", err)
+	}
+	out.Body.Count = api.CatalogCount{Light: count.Light, Deep: count.Deep}
+	if count.Missing > 0 {
+		out.Body.View.Deep = &api.DeepNote{Missing: count.Missing}
 	}
 	return out, nil
 }

@@ -143,7 +143,7 @@ func promote(tx *store.Tx, taskID string, tr store.Trial) error {
 	}
 	_, err = tx.Event("task:"+taskID, "best.changed", map[string]any{
 		"trial": n, "candidate": next.Candidate, "label": next.Label, "family": next.Family, "quality": next.Search.Value,
-		"previous": previous, "test": next.Test, "tied_with": []string{},
+		"previous": previous, "test": next.Test,
 	})
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -324,9 +325,11 @@ func (s *Service) prepare(ctx context.Context, task store.Task, examples []store
 		v.search = row
 		return nil
 	}
-	if v.candidates, err = s.cfg.Trainer.Candidates(ctx, programJSON(task.Program), raw, task.Template); err != nil {
+	all, err := s.cfg.Trainer.Candidates(ctx, programJSON(task.Program), raw, task.Template)
+	if err != nil {
 		return fmt.Errorf("ask the trainer for candidates: %w", err)
 	}
+	v.candidates = slices.DeleteFunc(all, func(c trial.Candidate) bool { return len(c.Missing) > 0 })
 	if best, ok := Served(task); ok && best.Scored == task.Version {
 		v.rescored = s.rescore(ctx, task, best, *row)
 	}

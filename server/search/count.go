@@ -11,47 +11,59 @@ import (
 // declaration and cost a start of the trainer.
 type countCache struct {
 	mu   sync.Mutex
-	seen map[string][2]int
+	seen map[string]Counted
+}
+
+// Counted is how many candidates a program has.
+type Counted struct {
+	Light, Deep int // deep ones gain from a GPU
+	Missing     int // of the deep ones those whose libraries the trainer's Python lacks
 }
 
 // Count tells how many candidates a program would have before its data are
-// known: light ones, and deep ones (heavy) that gain from a GPU.
-func (s *Service) Count(ctx context.Context, program string) (light, heavy int, err error) {
+// known.
+func (s *Service) Count(ctx context.Context, program string) (n Counted, err error) {
 	p, err := schema.Parse(program)
 	if err != nil {
-		return 0, 0, err
+		return n, err
 	}
 	canonical := schema.Format(p)
 	s.counts.mu.Lock()
 	seen, known := s.counts.seen[canonical]
 	s.counts.mu.Unlock()
 	if known {
-		return seen[0], seen[1], nil
+		return seen, nil
 	}
 	template, ok := schema.Match(p)
 	if !ok {
-		return 0, 0, nil
+		return n, nil
 	}
 	list, err := s.cfg.Trainer.Candidates(ctx, programJSON(canonical), typical(p), string(template))
 	if err != nil {
-		return 0, 0, err
+		return n, err
 	}
 	for _, c := range list {
 		switch {
 		case c.Baseline:
 		case deep(c):
-			heavy++
-		default:
-			light++
+			n.Deep++
+			if len(c.Missing) > 0 {
+				n.Missing++
+			}
+		case len(c.Missing) == 0:
+			n.Light++
 		}
+	}
+	if n.Missing > 0 {
+		return n, nil // they may be installed at any time
 	}
 	s.counts.mu.Lock()
 	defer s.counts.mu.Unlock()
 	if s.counts.seen == nil {
-		s.counts.seen = map[string][2]int{}
+		s.counts.seen = map[string]Counted{}
 	}
-	s.counts.seen[canonical] = [2]int{light, heavy}
-	return light, heavy, nil
+	s.counts.seen[canonical] = n
+	return n, nil
 }
 
 // typical is the profile of data that are not known yet: a thousand examples

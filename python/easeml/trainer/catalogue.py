@@ -49,9 +49,14 @@ def every(program: Program, profile: dict) -> Iterator[Candidate]:
             print(f"the plugin {name} fails: {one_sentence(error)}", file=sys.stderr)
 
 
+def missing(candidate: Candidate) -> list[str]:
+    """The libraries that the candidate needs and that are not installed here, by module; nothing is imported."""
+    return [m for m in candidate.info.requires if importlib.util.find_spec(m) is None]
+
+
 def available(candidate: Candidate) -> bool:
-    """True where the libraries that the candidate needs are installed; nothing is imported."""
-    return all(importlib.util.find_spec(m) is not None for m in candidate.info.requires)
+    """True where the libraries that the candidate needs are installed."""
+    return not missing(candidate)
 
 
 def suits(candidate: Candidate, template: str, kind: str, size: Size, rows: int) -> bool:
@@ -78,17 +83,23 @@ def normalized(candidate: Candidate, normalization: float | str) -> Candidate:
                                    label=f"{info.label}, {norm.label(normalization)}"))
 
 
+def suited(program: Program, profile: dict, template: str | None) -> list[Candidate]:
+    """The candidates that fit the program and its data, also those whose libraries are missing."""
+    template = {"general": "general_classification", "image": "image_classification"}.get(template or "", template) or template_of(program)
+    size = size_of(program, profile)
+    kind = (profile.get("target") or {}).get("kind") or "classes"
+    rows = int(profile.get("rows") or size.rows)
+    return [c for c in every(program, profile) if suits(c, template, kind, size, rows)]
+
+
 def choose(program: Program, profile: dict, template: str | None = None) -> list[Candidate]:
     """The candidates worth trying, guessing first, then by estimated seconds.
 
     Normalized variants are added where the profile's dynamic range is wide: one for each
     normalization, of the quickest candidate of a family that minds the scale.
     """
-    template = {"general": "general_classification", "image": "image_classification"}.get(template or "", template) or template_of(program)
     size = size_of(program, profile)
-    kind = (profile.get("target") or {}).get("kind") or "classes"
-    rows = int(profile.get("rows") or size.rows)
-    chosen = [c for c in every(program, profile) if suits(c, template, kind, size, rows) and available(c)]
+    chosen = [c for c in suited(program, profile, template) if available(c)]
     if size.dynamic_range >= norm.WIDE and any(f.size >= 8 for f in program.inputs):
         seen = set()
         for c in list(chosen):
@@ -115,21 +126,24 @@ def find(raw: dict, program: Program, profile: dict) -> Candidate:
     for c in every(program, profile):
         if c.info.id == wanted:
             if not available(c):
-                missing = [m for m in c.info.requires if importlib.util.find_spec(m) is None]
-                raise Fault(f"{c.info.label} needs {missing[0]}, which is not installed here.", kind="unsupported")
+                raise Fault(f"{c.info.label} needs {missing(c)[0]}, which is not installed here.", kind="unsupported")
             return type(c)(c.info.using(raw))
     raise Fault(f"There is no candidate {wanted} in this trainer.", kind="unsupported",
                 hint="It may belong to a plugin that isn't installed here.")
 
 
 def print_candidates(program: Path, profile: Path, template: str | None) -> int:
-    """`candidates`: one JSON object a line."""
+    """`candidates`: one JSON object a line; those that are left out come last, with the libraries they are ``missing``."""
     out = os.fdopen(protected_stdout(), "w", encoding="utf-8")
     try:
         with open(program, encoding="utf-8") as p, open(profile, encoding="utf-8") as q:
             raw_program, raw_profile = json.load(p), json.load(q)
-        for c in choose(parse_program(raw_program), raw_profile, template):
+        parsed = parse_program(raw_program)
+        for c in choose(parsed, raw_profile, template):
             out.write(json.dumps(c.info.as_json(), ensure_ascii=False) + "\n")
+        for c in suited(parsed, raw_profile, template):
+            if lacks := missing(c):
+                out.write(json.dumps(c.info.as_json() | {"missing": lacks}, ensure_ascii=False) + "\n")
     except Fault as fault:
         print(fault.message, file=sys.stderr)
         return 2
