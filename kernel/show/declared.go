@@ -20,7 +20,7 @@ func Declared(name string, d api.Declared) Output {
 		p.say("%s · as before: %s · nothing restarted", name, strings.Join(sameWords(v.Task), ", "))
 		return p.output()
 	case d.Outcome == "changed" && v.Examples > 0:
-		p.say("%s · other options from now on, %s · %s", name, metricWords(v.Task), afterRefine(v.Task))
+		p.say("%s · other options from now on, %s · %s", name, metricWords(v.Task), afterRefine(v))
 		if real(v.Best) {
 			if v.Best.Scored == v.Version {
 				p.say("The model of before answers meanwhile; by this measure it has %s.", figureOf(v.Metric.Name, v.Best.Search))
