@@ -165,9 +165,10 @@ def _reject(feed: "Feed", i: int, column: str, value: str | None, reason: str, r
     from .ingest import Reject
     rows = feed.rows
     source = fed = feed.source_names[rows.sources[i]]
-    if rows.places[i] is not None and rows.lines[i] is None:  # the label is a folder's name: what is wrong is the folder
+    line = None if rows.lines[i] < 0 else rows.lines[i]
+    if rows.places[i] is not None and line is None:  # the label is a folder's name: what is wrong is the folder
         source, column, value = posixpath.dirname(rows.places[i]) + "/", None, None
-    return Reject(source, rows.rows[i], rows.lines[i], column, value, reason, remedy, feed.counted_from[rows.sources[i]], fed)
+    return Reject(source, rows.rows[i], line, column, value, reason, remedy, feed.counted_from[rows.sources[i]], fed)
 
 
 def _strata(target: Target | None, outputs, known: Known, new: np.ndarray) -> tuple[Target | None, np.ndarray, np.ndarray]:
@@ -206,17 +207,16 @@ def _write(feed: "Feed", columns, outputs, target, new, numbers, example_hashes,
     import pyarrow as pa
     rows = feed.rows
     table: dict = {"number": pa.array(numbers, pa.int64())}
-    large = None
+    large: dict = {}
     for f, v in columns + outputs:
-        if isinstance(v, Stored) and large is None:
-            large, table[f.name] = (f, v[new]), None
+        if isinstance(v, Stored):
+            large[f.name], table[f.name] = (f, v[new]), None
         else:
-            table[f.name] = column_to_arrow(f, np.concatenate(list(v[new].batches())) if isinstance(v, Stored) else v[new])
+            table[f.name] = column_to_arrow(f, v[new])
     if large and len(new):
-        write_batches(feed.folder / "examples.arrow", table, large[0], large[1].batches())
+        write_batches(feed.folder / "examples.arrow", table, large)
     else:
-        if large:
-            table[large[0].name] = column_to_arrow(large[0], np.zeros((0, large[0].size), np.uint8))
+        table |= {name: column_to_arrow(f, np.zeros((0, f.size), np.uint8)) for name, (f, _) in large.items()}
         write_arrow(feed.folder / "examples.arrow", table)
     label: list[str | None] = [None] * len(new)
     if target is not None and outputs:

@@ -119,6 +119,18 @@ def day_of(value: Any) -> float | None:
     return None
 
 
+def _quick(values: list) -> np.ndarray | None:
+    """A list of numbers, of their text, and of empty cells as floats; None where there is anything else."""
+    try:
+        return np.array(list(map(float, values))) if not any("_" in v for v in values if type(v) is str) else None  # float("1_0") is 10
+    except (TypeError, ValueError, OverflowError):
+        pass
+    try:
+        return np.array([float(v) if v is not None and v != "" else math.nan for v in values])
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 def numbers(values: Any, column: str, decimal: str, missing: frozenset[str], problems: list[Problem], said: dict[str, str] | None = None) -> np.ndarray:
     """A column as floats [n], missing ones NaN; what is no number becomes a problem.
 
@@ -130,9 +142,11 @@ def numbers(values: Any, column: str, decimal: str, missing: frozenset[str], pro
         if values.dtype.kind not in "USO":
             raise Fault(f"The array {column} holds neither numbers nor text.", where={"column": column})
         values = [text_of(v) for v in values.reshape(len(values)).tolist()]
+    plain = decimal == "."
+    if plain and (out := _quick(values)) is not None:
+        return out
     out = np.empty(len(values), dtype=np.float64)
     odd: list[int] = []
-    plain = decimal == "."
     for i, v in enumerate(values):
         try:
             if plain or not isinstance(v, str):

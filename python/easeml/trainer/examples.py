@@ -131,22 +131,30 @@ def write_arrow(path: Path, columns: dict) -> None:
     os.replace(partial, path)
 
 
-def write_batches(path: Path, columns: dict, field: Field, batches) -> None:
-    """Write a table one of whose columns, the tensor `field`, comes in batches of rows; the others are whole Arrow arrays."""
+def write_batches(path: Path, columns: dict, large: dict) -> None:
+    """Write a table some of whose columns are tensors in files: `large` has the field and the `Stored` of each; the others are whole Arrow arrays."""
     import os
 
     import pyarrow as pa
 
+    from .stored import BATCH_BYTES
     partial = path.with_name(path.name + ".partial")
-    names = list(columns)
-    at, writer = 0, None
+    names, at, writer = list(columns), 0, None
+    several = [v for _, v in large.values()]
+    if len(several) == 1:
+        batches = ([b] for b in several[0].batches())
+    else:
+        step = max(1, BATCH_BYTES // sum(v.size * v.dtype.itemsize for v in several))
+        batches = ([v.rows(i, min(len(v), i + step)) for v in several] for i in range(0, len(several[0]), step))
     with pa.OSFile(str(partial), "wb") as sink:
-        for values in batches:
-            batch = pa.record_batch([column_to_arrow(field, values) if columns[n] is None else columns[n].slice(at, len(values)) for n in names], names=names)
+        for parts in batches:
+            n = len(parts[0])
+            now = {name: column_to_arrow(f, part) for (name, (f, _)), part in zip(large.items(), parts)}
+            batch = pa.record_batch([now[name] if name in now else columns[name].slice(at, n) for name in names], names=names)
             if writer is None:
                 writer = pa.ipc.new_file(sink, batch.schema)
             writer.write_batch(batch)
-            at += len(values)
+            at += n
         if writer is not None:
             writer.close()
     os.replace(partial, path)

@@ -20,11 +20,19 @@ _MISSING = np.frombuffer(b"\x01\x00\x00\x00\x00\x00\xf8\x7f", dtype="<f8")[0]
 _FLAT = Field("", (1,))
 
 
-def _bytes_of(f: Field, values: np.ndarray | Stored) -> list[bytes]:
-    if isinstance(values, Stored):
-        return [b"P" + d for d in values.digests()]
+_ROWS = 2000
+"""Rows whose bytes are in memory at a time."""
+
+
+def _bytes_of(f: Field, values: np.ndarray | Stored, begin: int, end: int) -> list[bytes]:
+    if isinstance(values, Stored) and values.files:
+        return [b"P" + d for d in values[np.arange(begin, end)].digests()]
+    return _bytes(f, values.rows(begin, end) if isinstance(values, Stored) else values[begin:end])
+
+
+def _bytes(f: Field, values: np.ndarray) -> list[bytes]:
     if f.ragged:
-        return [b"R" + len(v).to_bytes(4, "little") + part for v in values for part in _bytes_of(_FLAT, v.reshape(1, -1))]
+        return [b"R" + len(v).to_bytes(4, "little") + part for v in values for part in _bytes(_FLAT, v.reshape(1, -1))]
     if values.dtype == object:
         out = []
         for v in values:
@@ -47,15 +55,15 @@ def hashes(inputs: list[tuple[Field, np.ndarray]], outputs: list[tuple[Field, np
 
     Columns are [n, size] floats or [n] objects (str or None), in program order.
     """
-    in_parts = [_bytes_of(f, v) for f, v in inputs]
-    out_parts = [_bytes_of(f, v) for f, v in outputs]
     examples, bare = [], []
-    for i in range(n):
-        h = hashlib.sha256()
-        for part in in_parts:
-            h.update(part[i])
-        bare.append(h.hexdigest())
-        for part in out_parts:
-            h.update(part[i])
-        examples.append(h.hexdigest())
+    for begin in range(0, n, _ROWS):
+        end = min(n, begin + _ROWS)
+        in_parts = [_bytes_of(f, v, begin, end) for f, v in inputs]
+        out_parts = [_bytes_of(f, v, begin, end) for f, v in outputs]
+        for i in range(end - begin):
+            h = hashlib.sha256(b"".join([part[i] for part in in_parts]))
+            bare.append(h.hexdigest())
+            for part in out_parts:
+                h.update(part[i])
+            examples.append(h.hexdigest())
     return examples, bare

@@ -13,6 +13,7 @@ import socket
 import sys
 import time
 import traceback
+from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,10 @@ from . import FORMAT
 from .events import EventLog
 from .fault import Fault, one_sentence
 from .stored import Spill
+
+
+SPILLED = 8
+"""Inputs of so many numbers are kept in a file while they are read, so that memory doesn't grow with the width of rows."""
 
 
 def ingest(folder: Path, notify=None, memory=None) -> int:
@@ -70,14 +75,17 @@ class Rows:
     values: dict[str, list] = field(default_factory=dict)
     texts: dict[str, list] = field(default_factory=dict)
     sources: list[int] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)
-    lines: list[int | None] = field(default_factory=list)
+    rows: array = field(default_factory=lambda: array("q"))
+    lines: array = field(default_factory=lambda: array("q"))
+    """−1 where there is none."""
     groups: list[str | None] = field(default_factory=list)
     order: list[str | None] = field(default_factory=list)
     places: list[str | None] = field(default_factory=list)
     """The picture's file, for rows that are pictures."""
     spills: dict[str, Spill] = field(default_factory=dict)
-    """Fields whose numbers are kept in a file: pictures that came as files."""
+    """Fields whose numbers are kept in a file: tensors of inputs."""
+    files: set[str] = field(default_factory=set)
+    """Those of them that came as picture files."""
 
 
 class Feed:
@@ -181,6 +189,7 @@ class Feed:
         source.chosen([c for b in inputs for c in b.columns])
         used += [self._column(source, c) for c in group + order]
         source.lengths(used)
+        tensors = {b.field.name for b in inputs if not b.field.is_class and not b.field.ragged and b.field.size >= SPILLED}
         converter, pictures = Converter(source, self.options.all("missing")), pictures_of(source)
         beside = [] if source.arrays else [n for n in source.names if n not in used and looks_like_entity(n)]
         for block in source.blocks(used + beside):
@@ -212,21 +221,14 @@ class Feed:
             self.read += n
             good = np.array([i for i in range(n) if i not in first], dtype=np.int64)
             for name, v in values.items():
-                if name in digests:
-                    if name not in self.rows.spills:
-                        self.rows.spills[name] = Spill(self.folder, v.shape[1])
-                    self.rows.spills[name].append(v[good], [digests[name][i] for i in good])
-                else:
-                    self.rows.values.setdefault(name, []).append(v[good])
-                if name in self.rows.spills and name in self.rows.values:
-                    raise Fault(f"{source.name}: {name} came as numbers and as picture files in one feed.", where={"file": source.name, "field": name},
-                                hint="Feed them one after the other.")
+                self._keep(source, name, v[good], [digests[name][i] for i in good] if name in digests else None,
+                           spilled=name in digests or name in tensors)
             self.rows.places.extend(places[i] for i in good)
             for name, t in texts.items():
                 self.rows.texts.setdefault(name, []).extend(t[i] for i in good)
             self.rows.sources.extend([at] * len(good))
             self.rows.rows.extend(int(block.rows[i]) for i in good)
-            self.rows.lines.extend(None if block.lines is None else int(block.lines[i]) for i in good)
+            self.rows.lines.extend(-1 if block.lines is None else int(block.lines[i]) for i in good)
             if group:
                 cells = [categories(block.columns[self._column(source, c)], converter.missing) for c in group]
                 self.rows.groups.extend(group_hash([c[i] for c in cells]) for i in good)
@@ -238,6 +240,23 @@ class Feed:
             self._look_at_unused(block, beside)
             yield block
         self.notes += [note for note in converter.said if note not in self.notes]
+
+    def _keep(self, source, name: str, values, digests: list[bytes] | None, *, spilled: bool) -> None:
+        """Keep a field's good rows: in memory, or in a file; `digests` where they came as picture files."""
+        if not len(values):
+            return
+        rows = self.rows
+        if (digests is not None) != (name in rows.files) and (name in rows.spills or name in rows.values):
+            raise Fault(f"{source.name}: {name} came as numbers and as picture files in one feed.", where={"file": source.name, "field": name},
+                        hint="Feed them one after the other.")
+        if not spilled:
+            rows.values.setdefault(name, []).append(values)
+            return
+        if digests is not None:
+            rows.files.add(name)
+        if name not in rows.spills:
+            rows.spills[name] = Spill(self.folder, values.shape[1])
+        rows.spills[name].append(values, digests)
 
     @staticmethod
     def _column(source, name: str) -> str:

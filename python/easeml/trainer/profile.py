@@ -80,9 +80,14 @@ def _describe(f: Field, values: np.ndarray, columns: list[str]) -> dict:
         return about | {"kind": "series" if len(f.pointers) == 1 else "tree", "shape": list(f.shape or ()), "levels": None,
                         "missing": int(sum(np.isnan(v).sum() for v in numbers)), "min": min((float(v.min()) for v in finite), default=None),
                         "max": max((float(v.max()) for v in finite), default=None), "lengths": [min(lengths, default=0), max(lengths, default=0)]}
-    if isinstance(values, Stored):  # nothing is missing in a picture
-        ends = [(float(b.min()), float(b.max())) for b in values.batches()]
-        return about | {"kind": "tensor", "shape": list(f.shape or ()), "missing": 0, "levels": None,
+    if isinstance(values, Stored):
+        ends, missing = [], 0
+        for b in values.batches():
+            finite = b[~np.isnan(b)] if b.dtype.kind == "f" else b
+            missing += b.size - finite.size
+            if finite.size:
+                ends.append((float(finite.min()), float(finite.max())))
+        return about | {"kind": "tensor", "shape": list(f.shape or ()), "missing": int(missing), "levels": None,
                         "min": min((low for low, _ in ends), default=None), "max": max((high for _, high in ends), default=None)}
     finite = values[~np.isnan(values)] if len(values) else np.zeros(0)
     return about | {"kind": "number" if f.size == 1 else "tensor", "shape": list(f.shape or ()), "missing": int(np.isnan(values).sum()),

@@ -23,20 +23,21 @@ def deal(strata: np.ndarray, units: np.ndarray, order: Sequence[int], shares: Se
     share × rows of the stratum (earlier ones included) − rows the bucket has; ties to the bucket
     that lacks most over all strata, then to the first.
     """
-    n, b = len(strata), len(shares)
+    n, count = len(strata), len(shares)
     fixed = fixed or {}
     s = int(max(strata.max(initial=-1) + 1, 0 if counts is None else len(counts)))
-    have = np.zeros((s, b)) if counts is None else np.vstack([counts, np.zeros((s - len(counts), b))]).astype(float)
+    have = np.zeros((s, count)) if counts is None else np.vstack([counts, np.zeros((s - len(counts), count))]).astype(float)
     totals = have.sum(axis=1) + np.bincount(strata, minlength=s)
     lacks = np.outer(totals, shares) - have
-    rows_of: dict[int, list[int]] = {}
-    for i, u in enumerate(units.tolist()):
-        rows_of.setdefault(u, []).append(i)
+    sorted_rows = np.argsort(units, kind="stable")
+    held, begins = np.unique(units[sorted_rows], return_index=True)
+    ends = np.append(begins[1:], n)
+    spans = {u: (a, b) for u, a, b in zip(held.tolist(), begins.tolist(), ends.tolist())}
     lack = lacks.tolist()
     overall = lacks.sum(axis=0).tolist()
     strata_list = strata.tolist()
     out = np.empty(n, dtype=np.int64)
-    buckets = range(b)
+    buckets = range(count)
 
     def give(rows: list[int], bucket: int) -> None:
         for r in rows:
@@ -45,18 +46,23 @@ def deal(strata: np.ndarray, units: np.ndarray, order: Sequence[int], shares: Se
         overall[bucket] -= len(rows)
 
     for u, bucket in fixed.items():
-        if u in rows_of:
-            give(rows_of[u], bucket)
+        if u in spans:
+            give(sorted_rows[slice(*spans[u])].tolist(), bucket)
     for u in order:
-        if u in fixed or u not in rows_of:
+        if u in fixed or u not in spans:
             continue
-        rows = rows_of[u]
+        a, b = spans[u]
+        rows = [int(sorted_rows[a])] if b == a + 1 else sorted_rows[a:b].tolist()
         if len(rows) == 1:
             mine = lack[strata_list[rows[0]]]
         else:
             mine = [sum(lack[strata_list[r]][k] for r in rows) for k in buckets]
-        # Rounded: shares such as 0.7 must not decide ties by their last binary digit.
-        give(rows, max(buckets, key=lambda k: (round(mine[k], 9), round(overall[k], 9), -k)))
+        best = 0
+        for k in range(1, count):  # a billionth: shares such as 0.7 must not decide ties by their last binary digit
+            more = mine[k] - mine[best]
+            if more > 1e-9 or more > -1e-9 and overall[k] - overall[best] > 1e-9:
+                best = k
+        give(rows, best)
     return out
 
 

@@ -1,4 +1,4 @@
-"""Columns that don't fit in memory: the numbers of pictures, kept in a file while a feed is read.
+"""Columns that don't fit in memory: the numbers of pictures and other tensors, kept in a file while a feed is read.
 
 A `Stored` behaves as an array [n, size] does where ingest needs it: its length, taking rows, and going
 through them in batches. Taking rows copies nothing: it remembers which.
@@ -20,7 +20,7 @@ class Spill:
     """One file that pieces of a column are appended to and read from again. It is deleted at once: it lives while it is open."""
 
     def __init__(self, folder: Path, size: int):
-        path = folder / f"pictures-{size}.partial"
+        path = folder / f"numbers-{size}.partial"
         self._file = open(path, "w+b")
         os.unlink(path)
         self.size = size
@@ -28,15 +28,15 @@ class Spill:
         self.digests: list[bytes] = []
         self.rows = 0
 
-    def append(self, values: np.ndarray, digests: list[bytes]) -> None:
-        """Add rows [m, size] with the SHA-256 of each one's file."""
+    def append(self, values: np.ndarray, digests: list[bytes] | None = None) -> None:
+        """Add rows [m, size]; of pictures that came as files with the SHA-256 of each one's file."""
         if not len(values):
             return
         self._file.seek(0, os.SEEK_END)
         self.pieces.append((self._file.tell(), len(values), values.dtype))
         self._file.write(np.ascontiguousarray(values).tobytes())
         self._file.flush()
-        self.digests += digests
+        self.digests += digests or []
         self.rows += len(values)
 
     def load(self, piece: int) -> np.ndarray:
@@ -52,8 +52,7 @@ class Stored:
     def __init__(self, spill: Spill, index: np.ndarray | None = None):
         self._spill = spill
         self._index = np.arange(spill.rows, dtype=np.int64) if index is None else index
-        kinds = {d for _, _, d in spill.pieces} or {np.dtype(np.uint8)}
-        self.dtype = np.dtype(np.uint8) if kinds == {np.dtype(np.uint8)} else np.dtype(np.float32)
+        self.dtype = np.result_type(*({d for _, _, d in spill.pieces} or {np.dtype(np.uint8)}))
 
     def __len__(self) -> int:
         return len(self._index)
@@ -66,9 +65,18 @@ class Stored:
         """Numbers in a row."""
         return self._spill.size
 
+    @property
+    def files(self) -> bool:
+        """Whether each row came as a file of its own, whose bytes tell it apart."""
+        return bool(self._spill.digests)
+
     def digests(self) -> list[bytes]:
         """The SHA-256 of each row's file."""
         return [self._spill.digests[i] for i in self._index]
+
+    def rows(self, begin: int, end: int) -> np.ndarray:
+        """Some rows in order, in memory."""
+        return np.concatenate(list(self[np.arange(begin, end)].batches()))
 
     def batches(self) -> Iterator[np.ndarray]:
         """All rows in order, as arrays [m, size] of about `BATCH_BYTES`."""

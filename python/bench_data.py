@@ -1,0 +1,166 @@
+"""What reading data costs: `make bench-data`.
+
+Throughput of an ingest beside a plain script with pandas or Pillow, in turns in the same run; the peak of an ingest's own
+memory for two sizes of a file; and how long one `infer` of one example takes with a resident model. Figures are printed, not asserted.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np  # noqa: E402
+
+COLUMNS = 20
+TURNS = int(os.environ.get("TURNS", "5"))
+
+TABLE = {"input": {"fields": [{"name": "x", "tensor": [COLUMNS]}], "pointers": []}, "output": {"fields": [{"name": "y", "class_count": 2}], "pointers": []}}
+PICTURES = {"input": {"fields": [{"name": "image", "tensor": [32, 32, 3]}], "pointers": []}, "output": {"fields": [{"name": "y", "class_count": 2}], "pointers": []}}
+
+# What a plain script does: read, and have numbers and labels in arrays.
+PEERS = {
+    "csv": "import pandas as pd; t = pd.read_csv(p); x = t.drop(columns='y').to_numpy(); y = t.y.to_numpy()",
+    "parquet": "import pandas as pd; t = pd.read_parquet(p); x = t.drop(columns='y').to_numpy(); y = t.y.to_numpy()",
+    "jsonl": "import pandas as pd; t = pd.read_json(p, lines=True); x = t.drop(columns='y').to_numpy(); y = t.y.to_numpy()",
+    "xlsx": "import pandas as pd; t = pd.read_excel(p, engine='calamine'); x = t.drop(columns='y').to_numpy(); y = t.y.to_numpy()",
+    "npz": "import numpy as np; f = np.load(p); x = f['x'].astype(float); y = f['y']",
+    "png": "import io, tarfile, numpy as np; from PIL import Image; "
+           "x = np.stack([np.asarray(Image.open(io.BytesIO(t.extractfile(m).read())).convert('RGB').resize((32, 32))) for t in [tarfile.open(p)] for m in t if m.isfile()])",
+}
+
+
+def make(folder: Path, kind: str, rows: int) -> Path:
+    """A file of a kind with so many examples."""
+    rng = np.random.default_rng(rows)
+    path = folder / f"{rows}.{kind}"
+    if kind == "png":
+        from PIL import Image
+        path = folder / f"{rows}.tar"
+        with tarfile.open(path, "w") as t:
+            for i in range(rows):
+                out = io.BytesIO()
+                Image.fromarray(rng.integers(0, 255, (64, 64, 3), dtype=np.uint8)).save(out, "PNG", compress_level=1)
+                info = tarfile.TarInfo(f"{'ab'[i % 2]}/{i:06d}.png")
+                info.size = out.tell()
+                out.seek(0)
+                t.addfile(info, out)
+        return path
+    x = rng.normal(size=(rows, COLUMNS)).round(6)
+    y = np.array(["no", "yes"])[(x[:, 0] > 0).astype(int)]
+    if kind == "npz":
+        np.savez(path, x=x, y=y)
+        return path
+    import pandas as pd
+    t = pd.DataFrame(x, columns=[f"x_{i}" for i in range(COLUMNS)]).assign(y=y)
+    {"csv": lambda: t.to_csv(path, index=False), "parquet": lambda: t.to_parquet(path, row_group_size=20_000), "xlsx": lambda: t.to_excel(path, index=False),
+     "jsonl": lambda: t.to_json(path, orient="records", lines=True)}[kind]()
+    return path
+
+
+def ingest(folder: Path, path: Path, program: dict) -> tuple[float, int, dict]:
+    """Seconds of an ingest in a process of its own, start included, its peak of private bytes, and its last event."""
+    work = Path(tempfile.mkdtemp(dir=folder))
+    (work / "ingest.json").write_text(json.dumps({"format": 1, "program": program, "sources": [{"name": path.name, "path": str(path)}]}))
+    return *timed([sys.executable, "-m", "easeml.trainer", "ingest", str(work)]), json.loads((work / "events.jsonl").read_text().splitlines()[-1])
+
+
+def timed(command: list[str]) -> tuple[float, int]:
+    """Seconds and the peak of private bytes of a process, watched from outside."""
+    begun, peak = time.perf_counter(), 0
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while process.poll() is None:
+        try:
+            with open(f"/proc/{process.pid}/smaps_rollup", encoding="ascii") as f:
+                peak = max(peak, sum(int(line.split()[1]) for line in f if line.startswith("Private_")) * 1024)
+            process.wait(0.02)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+    if process.returncode:
+        sys.exit(f"{command} ended with {process.returncode}")
+    return time.perf_counter() - begun, peak
+
+
+def throughput(folder: Path) -> None:
+    """Each kind: ingest and peer in turns, the ratio of their times with its spread."""
+    print(f"Throughput, {TURNS} turns each, processes from their start (ratio: ingest / plain script; median, least–most)")
+    for kind, rows in (("csv", 100_000), ("parquet", 100_000), ("jsonl", 100_000), ("xlsx", 20_000), ("npz", 200_000), ("png", 3_000)):
+        path = make(folder, kind, rows)
+        ours, theirs = [], []
+        for _ in range(TURNS):
+            seconds, _, last = ingest(folder, path, PICTURES if kind == "png" else TABLE)
+            assert last["type"] == "done" and last["accepted"] == rows, last
+            ours.append(seconds)
+            theirs.append(timed([sys.executable, "-c", f"p = {str(path)!r}; {PEERS[kind]}"])[0])
+        ratios = sorted(a / b for a, b in zip(ours, theirs))
+        size = path.stat().st_size / 1e6
+        print(f"  {kind:8} {rows:8,} examples {size:7.1f} MB   ingest {statistics.median(ours):6.2f} s = {rows / statistics.median(ours):9,.0f} examples/s, {size / statistics.median(ours):6.1f} MB/s"
+              f"   plain {statistics.median(theirs):6.2f} s   ratio {statistics.median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})", flush=True)
+        path.unlink()
+
+
+def memory(folder: Path) -> None:
+    """The peak of private bytes for a file and one four times as large."""
+    print("Memory: peak of an ingest's own bytes, for a file and one four times as large")
+    for kind, rows in (("csv", 50_000), ("parquet", 100_000), ("jsonl", 50_000), ("png", 1_000)):
+        peaks, sizes = [], []
+        for n in (rows, 4 * rows):
+            path = make(folder, kind, n)
+            peaks.append(ingest(folder, path, PICTURES if kind == "png" else TABLE)[1] / 1e6)
+            sizes.append(path.stat().st_size / 1e6)
+            path.unlink()
+        print(f"  {kind:8} {rows:8,} examples, {sizes[0]:6.1f} MB: {peaks[0]:5.0f} MB   {4 * rows:8,} examples, {sizes[1]:6.1f} MB: {peaks[1]:5.0f} MB"
+              f"   {(peaks[1] - peaks[0]) * 1e6 / (3 * rows):6.0f} bytes an example", flush=True)
+
+
+def latency(folder: Path) -> None:
+    """One example asked of a resident model, over its pipe, file to answer."""
+    sys.path.insert(0, str(Path(__file__).parent / "tests"))
+    from folders import choose, feed, trial, version
+    from easeml.trainer.runner import run
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, COLUMNS))
+    np.savez(folder / "train.npz", x=x, y=np.array(["no", "yes"])[(x[:, 0] > 0).astype(int)])
+    fed = feed(folder / "fed", TABLE, folder / "train.npz")
+    offered = choose(fed, TABLE)
+    data = version(folder / "data", fed)
+    (folder / "one.json").write_text(json.dumps({"x": x[0].tolist()}))
+    print("Latency of one example, asked of a resident model (median, 95th percentile of 300)")
+    for id in ("logistic.c1", "forest.300"):
+        work = trial(folder / id, fed, data, TABLE, offered[id])
+        run(work)
+        process = subprocess.Popen([sys.executable, "-m", "easeml.trainer", "predict", str(work / "model")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        json.loads(process.stdout.readline())["ready"]
+        took = []
+        for i in range(310):
+            begun = time.perf_counter()
+            process.stdin.write(json.dumps({"id": i, "sources": [{"name": "one.json", "path": str(folder / "one.json")}], "out": str(folder / "out.ndjson")}) + "\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["done"]["answers"] == 1
+            took.append(time.perf_counter() - begun)
+        process.stdin.close()
+        process.wait()
+        took = sorted(took[10:])
+        print(f"  {id:14} {1e3 * statistics.median(took):6.2f} ms, {1e3 * took[int(0.95 * len(took))]:6.2f} ms", flush=True)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in (throughput, memory, latency):
+            if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
+                part(folder)
+
+
+if __name__ == "__main__":
+    main()
