@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import FORMAT
+from .batch import MOST_LEVELS, TEXT_COLUMNS, looks_like_text
 from .events import write_json
 from .examples import PARTS, column_to_arrow, open_arrow, write_arrow, write_batches
 from .fault import Fault
@@ -96,12 +97,28 @@ def accept(feed: "Feed") -> None:
     for name in dict.fromkeys(r.fed for r in feed.rejects if r.counted_from == 0):
         feed.notes.append(f"{name}: rows are counted from 0")
 
+    _say_categories(feed, columns)
     log.write("phase", name="save")
     _write(feed, columns, outputs, target, new, numbers, example_hashes, input_hashes, parts, groups, kept)
     profile = make_profile(feed, target, [(f, v[new]) for f, v in columns], [(f, v[new]) for f, v in outputs], known, parts, split,
                            known_count, n_read=feed.read)
     write_json(feed.folder / "profile.json", {"format": FORMAT, **profile})
     log.write("done", accepted=len(new), rejected=len(feed.rejects), known=known_count, reason="finished")
+
+
+def _say_categories(feed: "Feed", columns: list) -> None:
+    """Say how categories of many levels, and texts, are seen by models."""
+    for f, values in columns:
+        if not f.is_class:
+            continue
+        name = (feed.columns_of.get(f.name) or [f.name])[0]
+        levels = len({v for v in values if v is not None})
+        if looks_like_text(f, values):
+            feed.notes.append(f"{name} is text: models see its words, hashed into {TEXT_COLUMNS} columns")
+        elif levels > MOST_LEVELS:
+            feed.notes.append(f"{name} has {levels:,} different values: the {MOST_LEVELS} most frequent count one by one, the others as one")
+        elif f.class_count and not f.classes and levels > f.class_count:
+            feed.notes.append(f"{name} has {levels:,} different values, though {f.says()} is declared; all are kept")
 
 
 def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple[Target | None, list[str | None]]:

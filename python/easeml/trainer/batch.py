@@ -17,6 +17,9 @@ from .program import Field, Program, Target
 MOST_LEVELS = 50
 """A category's most frequent levels get a column each; the others share one."""
 
+TEXT_COLUMNS = 256
+"""A text's words are hashed into so many columns."""
+
 MOST_STEPS = 512
 """The most steps that series are brought to, where all must have the same length."""
 
@@ -61,7 +64,27 @@ def _learn_picture(values: np.ndarray, normalization) -> dict:
     return state
 
 
+def looks_like_text(f: Field, values: np.ndarray) -> bool:
+    """Whether a category's values are text that people wrote: three words and more, and hardly one like another."""
+    some = [v for v in values[:2000] if v is not None]
+    return not f.classes and len(some) >= 5 and len(set(some)) > 0.5 * len(some) and sum(len(v.split()) for v in some) >= 3 * len(some)
+
+
+def _hashed(values: np.ndarray) -> np.ndarray:
+    """Texts as counts of their words, hashed (Weinberger et al. 2009), square roots, of length 1: [n, TEXT_COLUMNS]."""
+    import re
+    import zlib
+    out = np.zeros((len(values), TEXT_COLUMNS))
+    for i, v in enumerate(values):
+        for word in re.findall(r"\w+", (v or "").lower()):
+            out[i, zlib.crc32(word.encode()) % TEXT_COLUMNS] += 1
+    out = np.sqrt(out)
+    return out / np.maximum(1e-12, np.linalg.norm(out, axis=1, keepdims=True))
+
+
 def _learn_category(f: Field, values: np.ndarray) -> dict:
+    if looks_like_text(f, values):
+        return {"kind": "text"}
     levels: list[str] = list(f.classes or ())
     counts: dict[str, int] = {}
     for v in values:
@@ -196,6 +219,9 @@ class Batch:
             if state["kind"] == "series":
                 blocks.append(self.resampled.reshape(self.n, -1))
                 continue
+            if state["kind"] == "text":
+                blocks.append(_hashed(self._examples.columns[f.name]))
+                continue
             if state["kind"] == "category":
                 codes = self._codes(f)
                 width = len(state["levels"]) + 1
@@ -268,7 +294,9 @@ class Batch:
         """Floats [n, q] for trees that split on raw values: missing numbers stay NaN, categories are codes."""
         blocks = []
         for f in self._preparation.program.inputs:
-            if f.is_class:
+            if self._preparation.state["fields"][f.name]["kind"] == "text":
+                blocks.append(_hashed(self._examples.columns[f.name]))
+            elif f.is_class:
                 blocks.append(self._codes(f)[:, None].astype(np.float64))
             else:
                 blocks.append(self._values(f).astype(np.float64, copy=False))
@@ -279,9 +307,10 @@ class Batch:
         """The columns of `table` that hold categories' codes."""
         at, out = 0, []
         for f in self._preparation.program.inputs:
-            if f.is_class:
+            text = self._preparation.state["fields"][f.name]["kind"] == "text"
+            if f.is_class and not text:
                 out.append(at)
-            at += f.size
+            at += TEXT_COLUMNS if text else f.size
         return out
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .batch import looks_like_text
 from .program import Field, Target, fold
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _one_column(f: Field, v: np.ndarray, column: str, target: Target | None, out
         levels = Counter(x for x in v if x is not None)
         if not levels or len(levels) == 1:
             return [_warning("constant_column", f"{column} is the same in every row, so it tells nothing.", column)]
-        if len(levels) == n:
+        if len(levels) == n and not looks_like_text(f, v):
             return [_warning("id_column", f"{column} is different in every row, so it tells nothing about new ones.", column, f"leave {f.name} out of the program")]
         codes = np.array([hash(x) for x in v])
     else:

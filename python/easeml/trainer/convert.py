@@ -311,7 +311,7 @@ class Converter:
 
     def category(self, b: Binding, block: Block, problems: list[Problem]) -> np.ndarray:
         """A category's texts [n]; a declared set refuses others, with the nearest in the remedy."""
-        values = categories(block.columns[b.columns[0]], self.missing)
+        values = categories(block.columns[b.columns[0]], self.missing - set(b.field.classes or ()))
         if b.field.classes:
             values = [self._declared(b, i, v, problems) for i, v in enumerate(values)]
         out = np.empty(len(values), dtype=object)
@@ -327,8 +327,14 @@ class Converter:
         return known
 
     def texts(self, b: Binding, block: Block) -> list[str | None]:
-        """A label column as texts, not judged yet."""
-        return categories(block.columns[b.columns[0]], self.missing)
+        """A label column as texts, not judged yet. A declared label is one, also where it looks like a missing value."""
+        missing = self.missing - set(b.field.classes or ())
+        values = block.columns[b.columns[0]]
+        texts = categories(values, frozenset())
+        odd = next((t for t in texts if t and t in missing), None)
+        if odd is not None:
+            self._said.setdefault(b.columns[0], f'counts as missing where it is "{odd}" (if that is a label, declare it: Class["{odd}", …])')
+        return [None if t in missing else t for t in texts]
 
 
 def known_label(value: str, labels: Sequence[str]) -> str | None:

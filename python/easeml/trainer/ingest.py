@@ -183,6 +183,7 @@ class Feed:
         for note in source.notes + notes:
             if note not in self.notes:
                 self.notes.append(note)
+        self._say_left_out(source, [c for b in inputs + outputs for c in b.columns] + group + order)
         for b in inputs + outputs:
             self.columns_of.setdefault(b.field.name, list(b.columns))
         used = [c for b in inputs + outputs for c in b.columns]
@@ -240,6 +241,17 @@ class Feed:
             self._look_at_unused(block, beside)
             yield block
         self.notes += [note for note in converter.said if note not in self.notes]
+
+    def _say_left_out(self, source, used: list[str]) -> None:
+        """Name the columns that fill no field: nothing is dropped in silence."""
+        from .program import fold
+        known = {fold(c) for c in [*used, *self.options.all("ignore"), *self.options.all("series")]}
+        left = [n for n in source.names if n not in used and fold(n) not in known]
+        if left and not (source.kind == "pictures" and source.layout == "folders"):
+            more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+            note = f"{source.name}: left out, as no field bears the name: " + ", ".join(left[:5]) + more
+            if note not in self.notes:
+                self.notes.append(note)
 
     def _keep(self, source, name: str, values, digests: list[bytes] | None, *, spilled: bool) -> None:
         """Keep a field's good rows: in memory, or in a file; `digests` where they came as picture files."""

@@ -34,6 +34,8 @@ class Settled:
 
 
 def _whole(text: str) -> int | None:
+    if re.match(r"[+-]?0\d", text):  # 007 is a code, and stays what it is
+        return None
     try:
         x = float(text)
     except ValueError:
