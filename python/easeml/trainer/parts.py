@@ -54,6 +54,22 @@ def give_parts(strata: np.ndarray, input_hashes: list[str], groups: list[str | N
     `known_*`: strata and parts of all examples accepted before, and the part of each unit among them.
     `order`, where given, is a rank for each row, later ones larger: the latest rows are tested.
     """
+    if any(g is not None for g in groups):
+        units, dealt, fixed = _connected(input_hashes, groups, known_units)
+    else:  # units are inputs; in the order of their hashes
+        found, units = np.unique(np.array(input_hashes, dtype="S64"), return_inverse=True)
+        dealt = range(len(found))
+        fixed = {i: known_units[h] for i, h in enumerate(map(bytes.decode, found.tolist())) if h in known_units} if known_units else {}
+    s = int(max(strata.max(initial=0), known_strata.max(initial=0))) + 1
+    counts = np.zeros((s, len(PARTS)))
+    np.add.at(counts, (known_strata, known_parts), 1)
+    if order is not None:
+        return _by_order(units, order, shares, fixed, counts)
+    return deal(strata, units, dealt, shares, fixed=fixed, counts=counts)
+
+
+def _connected(input_hashes: list[str], groups: list[str | None], known_units: dict[str, int]) -> tuple[np.ndarray, list[int], dict[int, int]]:
+    """Each row's unit where there are groups, the units in the order of dealing, and the parts of those that have one."""
     # Rows that are alike by group or by input belong together, also in chains (a group's row that
     # equals another group's): the smallest unit that keeps both promises is the connected set.
     unit_of_input: dict[str, int] = {}
@@ -82,17 +98,12 @@ def give_parts(strata: np.ndarray, input_hashes: list[str], groups: list[str | N
         part = known_units.get(unit_of(g, h), known_units.get(h)) if g is not None else known_units.get(h)
         if part is not None:
             fixed.setdefault(int(units[row]), part)
-    s = int(max(strata.max(initial=0), known_strata.max(initial=0))) + 1
-    counts = np.zeros((s, len(PARTS)))
-    np.add.at(counts, (known_strata, known_parts), 1)
-    if order is not None:
-        return _by_order(units, order, shares, fixed, counts)
     smallest: dict[int, str] = {}
     for u, h in zip(units.tolist(), input_hashes):
         if u not in smallest or h < smallest[u]:
             smallest[u] = h
     dealt = sorted(smallest, key=lambda u: smallest[u])
-    return deal(strata, units, dealt, shares, fixed=fixed, counts=counts)
+    return units, dealt, fixed
 
 
 def _by_order(units: np.ndarray, order: list[float], shares: Sequence[float], fixed: dict[int, int], counts: np.ndarray) -> np.ndarray:

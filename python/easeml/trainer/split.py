@@ -32,7 +32,13 @@ def deal(strata: np.ndarray, units: np.ndarray, order: Sequence[int], shares: Se
     sorted_rows = np.argsort(units, kind="stable")
     held, begins = np.unique(units[sorted_rows], return_index=True)
     ends = np.append(begins[1:], n)
-    spans = {u: (a, b) for u, a, b in zip(held.tolist(), begins.tolist(), ends.tolist())}
+    # Units are mostly 0, 1, 2 …: then their spans need no table.
+    place = None if len(held) and held[-1] == len(held) - 1 and held[0] == 0 else {u: i for i, u in enumerate(held.tolist())}
+
+    def span(u: int) -> tuple[int, int] | None:
+        i = (u if u < len(held) else None) if place is None else place.get(u)
+        return None if i is None else (int(begins[i]), int(ends[i]))
+
     lack = lacks.tolist()
     overall = lacks.sum(axis=0).tolist()
     strata_list = strata.tolist()
@@ -46,12 +52,12 @@ def deal(strata: np.ndarray, units: np.ndarray, order: Sequence[int], shares: Se
         overall[bucket] -= len(rows)
 
     for u, bucket in fixed.items():
-        if u in spans:
-            give(sorted_rows[slice(*spans[u])].tolist(), bucket)
+        if (held_by := span(u)) is not None:
+            give(sorted_rows[slice(*held_by)].tolist(), bucket)
     for u in order:
-        if u in fixed or u not in spans:
+        if u in fixed or (held_by := span(u)) is None:
             continue
-        a, b = spans[u]
+        a, b = held_by
         rows = [int(sorted_rows[a])] if b == a + 1 else sorted_rows[a:b].tolist()
         if len(rows) == 1:
             mine = lack[strata_list[rows[0]]]
