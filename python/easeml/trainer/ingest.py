@@ -255,16 +255,14 @@ class Feed:
 
     def _keep(self, source, name: str, values, digests: list[bytes] | None, *, spilled: bool) -> None:
         """Keep a field's good rows: in memory, or in a file; `digests` where they came as picture files."""
-        if not len(values):
-            return
         rows = self.rows
-        if (digests is not None) != (name in rows.files) and (name in rows.spills or name in rows.values):
+        if len(values) and (digests is not None) != (name in rows.files) and (name in rows.spills or name in rows.values):
             raise Fault(f"{source.name}: {name} came as numbers and as picture files in one feed.", where={"file": source.name, "field": name},
                         hint="Feed them one after the other.")
         if not spilled:
             rows.values.setdefault(name, []).append(values)
             return
-        if digests is not None:
+        if digests:
             rows.files.add(name)
         if name not in rows.spills:
             rows.spills[name] = Spill(self.folder, values.shape[1])

@@ -68,7 +68,7 @@ def missing_column(source: Source, name: str, field: Field | None = None) -> Fau
     shown = source.names[:12]
     more = f" and {len(source.names) - 12} more" if len(source.names) > 12 else ""
     close = difflib.get_close_matches(fold(name), [fold(n) for n in source.names], 1, 0.55)
-    near = next((n for n in source.names if close and fold(n) == close[0]), None)
+    near = next((n for n in source.names if n.startswith(f"{name} (")), None) or next((n for n in source.names if close and fold(n) == close[0]), None)
     hint = None
     if near and field:
         hint = f'If they are the same: using {field.name} = "{near}"'

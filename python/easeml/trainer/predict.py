@@ -218,6 +218,8 @@ class Predictor:
             if f.is_class:
                 continue
             learned = self.model.preparation.state["fields"][f.name]["range"]
+            if learned[0] == learned[1]:  # one value, or none: no scale was learned
+                continue
             values = [b.columns[f.name][b.good] for b in blocks if b.good.any()]  # pictures as bytes: not all as floats at once
             if not values:
                 continue

@@ -34,10 +34,10 @@ def candidates(program: Program, profile: dict) -> Iterator[Candidate]:
     for c in (1.0, 0.1, 10.0):
         yield Logistic(CandidateInfo(
             f"logistic.c{c:g}", "linear", f"logistic regression, C = {c:g}", templates=FLAT, kinds=("classes",),
-            settings={"C": c}, year=1958, citations=5000, needs={"min_examples": 10, "max_features": 20000},
+            settings={"C": c}, year=1958, citations=5000, needs={"min_examples": 3, "max_features": 20000},
             estimate=estimate(2e-7 * size.work * size.classes, size)))
     for alpha in (1.0, 100.0, 0.01):
         yield Ridge(CandidateInfo(
             f"ridge.a{alpha:g}", "linear", f"ridge regression, alpha = {alpha:g}", templates=FLAT, kinds=("numbers",),
-            settings={"alpha": alpha}, year=1970, citations=16000, needs={"min_examples": 10, "max_features": 10000},
+            settings={"alpha": alpha}, year=1970, citations=16000, needs={"min_examples": 3, "max_features": 10000},
             estimate=estimate(1e-9 * size.work * size.features, size)))

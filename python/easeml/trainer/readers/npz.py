@@ -59,6 +59,8 @@ class Arrays(Source):
     def _read(self, name: str, begin: int, end: int) -> Any:
         """Some rows of a column."""
         values = self._arrays[name][begin:end]
+        if values.dtype.kind == "U" and values.size and np.ascontiguousarray(values).view(np.uint32 if values.dtype.isnative else values.dtype.byteorder + "u4").max() > 0x10FFFF:
+            raise self.broken("array", ValueError(f"{name} holds text that is none"))
         return times(values) if values.dtype.kind in "Mm" else values
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:

@@ -1,0 +1,270 @@
+"""What is odd in people's data: a stated policy each, with place and remedy; and a test for each kind of bug that peers were told of.
+
+Kinds of bugs, as listed in the notes on peers (number: what holds here, and where it is tested):
+
+ 1  a rare class missing in a fold              test_a_class_of_one_or_two_costs_nothing; test_run.test_a_class_with_two_examples_costs_no_trial
+ 2  classes dropped in silence                  test_every_class_is_counted
+ 3  two text classes as multiclass              test_two_classes_of_text
+ 4  early stopping on one class or few rows     test_run (FEW_TO_STOP); test_five_examples_in_all
+ 5  NaN or infinity in the target               test_targets_that_are_missing_or_infinite; test_ingest.test_numbers_out_of_place_in_the_target
+ 7  labels must be 0..k-1                       test_labels_of_any_type; test_families.test_fits_saves_loads_and_answers_alike
+ 8  0/1 taken as numbers                        test_labels_of_any_type (the declared output decides)
+10  fewer examples of a class than folds        as 1
+11  train and validation overlap                test_parts_are_disjoint_and_add_up
+12  groups ignored, duplicates on both sides    test_parts_are_disjoint_and_add_up; test_ingest.test_groups_never_straddle_and_order_tests_the_latest
+13  the score has been seen in training         test_predict.test_the_test_figure_is_what_infer_gives
+14  a split by time made twice                  test_ingest.test_groups_never_straddle_and_order_tests_the_latest
+16  constant and empty columns                  test_constant_and_empty_columns
+17  a missing category                          test_missing_is_a_state_of_its_own
+19  dates mixed, with zones, out of range       test_dates
+20  orientation in EXIF                         test_pictures.test_the_whole_picture_is_kept_and_turned_upright
+22  pictures of mixed modes and sizes           test_pictures.test_one_form_for_every_mode_and_size; test_pictures_of_every_kind_in_one_folder
+24  pictures cropped                            test_pictures.test_the_whole_picture_is_kept_and_turned_upright
+26  NaN becomes the best                        test_run.test_a_metric_that_is_undefined_fails_the_trial
+27, 29  a trial that reports nothing            test_run.test_bad_trials_say_why; Go: engine.TestEndsThatAreNoResult, engine.TestNoFirstEvent
+28  NaN in JSON and storage                     Go: trial.TestNumber
+30, 40  a killed worker                         Go: search.TestRestart, allocator.TestOutcomes, engine.TestWarmParentKilled
+31  stale locks, torn last lines                Go: cmd.TestKillRestartAndStrangers, trial.TestEventsInPieces
+32  a restart decides otherwise                 Go: allocator.TestPropertySnapshotKeepsDecisions
+33  the same configuration again                Go: allocator.TestEveryCandidateOnceUnderEveryPolicy
+34  the metric's direction                      test_metrics.test_quality, test_metrics.test_an_unknown_metric_names_those_there_are
+35  out of memory                               test_run.test_over_its_memory; Go: engine.TestMemoryLimit
+36  no model within the budget                  test_one_class_only_is_said; Go: http.TestInferWaitsForAModel
+37  settings that do nothing                    Go: lang's option tests (an unknown option is an error)
+38  an exported model answers otherwise         test_families.test_fits_saves_loads_and_answers_alike
+39  the last report is lost                     test_serve.test_each_event_nudges_and_the_end_is_told
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from easeml.trainer.convert import day_of
+from folders import choose, feed, program, result, trial, version, write_csv
+from test_decode import DEEP, fits, npy, tiff
+from test_pictures import PETS, pets, png, tar
+
+ONE = program([{"name": "x", "tensor": [1]}], [{"name": "kind", "class_count": 3}])
+
+
+def rows(labels, **more) -> list[dict]:
+    """One row a label; x tells the labels apart."""
+    of = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+    rng = np.random.default_rng(0)
+    return [{"x": round(10 * of[label] + float(rng.normal()), 4), **{k: v[i] for k, v in more.items()}, "kind": label} for i, label in enumerate(labels)]
+
+
+def learned(tmp_path, prog, fed, candidate="logistic.c1"):
+    """The result of a trial on a feed."""
+    from easeml.trainer.runner import run
+    folder = trial(tmp_path / "trial", fed, version(tmp_path / "data", fed), prog, choose(fed, prog)[candidate])
+    assert run(folder) == 0
+    return folder, result(folder)
+
+
+def answers(folder, path, **options) -> list[dict]:
+    from easeml.trainer.predict import Predictor
+    out = path.with_suffix(".ndjson")
+    reply = Predictor(folder / "model").reply(json.dumps({"id": 1, "sources": [{"name": path.name, "path": str(path)}], "options": options, "out": str(out)}).encode())
+    assert "done" in reply, reply
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("labels", [["yes", "no"], ["1", "2", "7"], ["0", "1"], ["007", "01", "1"], ["1.5", "2.5"], ["True", "False"], ["süß", "日本", "a b"], ["-1", "1"], ["none", "some"]])
+def test_labels_of_any_type(tmp_path, labels):
+    prog = program(ONE["input"]["fields"], [{"name": "kind", "class_count": len(labels)}])
+    path = write_csv(tmp_path / "t.csv", rows(labels * 30))
+    fed = feed(tmp_path / "1", prog, path)
+    assert fed.ok and fed.profile["target"]["kind"] == "classes" and set(fed.profile["target"]["labels"]) == set(labels), fed.profile["target"]
+    assert fed.index["label"] == labels * 30
+    folder, got = learned(tmp_path, prog, fed)
+    assert got["quality"] > 0.9
+    assert [a["answer"]["kind"] for a in answers(folder, path)[:len(labels)]] == labels
+
+
+def test_a_label_that_looks_missing(tmp_path):
+    path = write_csv(tmp_path / "t.csv", rows(["NA", "EU"] * 20))
+    plain = feed(tmp_path / "1", program(ONE["input"]["fields"], [{"name": "kind", "class_count": 2}]), path)
+    assert plain.profile["examples"]["rejected"] == 20 and plain.rejects[0]["reason"] == "kind is missing"
+    assert 't.csv: kind counts as missing where it is "NA" (if that is a label, declare it: Class["NA", …])' in plain.profile["read_as"]
+    declared = feed(tmp_path / "2", program(ONE["input"]["fields"], [{"name": "kind", "classes": ["NA", "EU"]}]), path)
+    assert declared.profile["classes"] == {"NA": 20, "EU": 20}
+
+
+def test_a_label_that_was_not_there_before(tmp_path):
+    prog = program(ONE["input"]["fields"], [{"name": "kind", "classes": ["a", "b"]}])
+    fed = feed(tmp_path / "1", prog, write_csv(tmp_path / "t.csv", rows(["a", "b", "a", "B", "bb", "c"] * 10)))
+    assert fed.profile["classes"] == {"a": 20, "b": 20} and {(r["value"], r["remedy"]) for r in fed.rejects} == {("bb", 'did you mean "b"?'), ("c", "correct it, or leave the row out")}
+
+
+def test_every_class_is_counted(tmp_path):
+    labels = ["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]
+    fed = feed(tmp_path / "1", program(ONE["input"]["fields"], [{"name": "kind", "class_count": 4}]), write_csv(tmp_path / "t.csv", rows(labels)))
+    assert fed.profile["classes"] == Counter(labels) and any(w["code"] == "rare_class" and '"d"' in w["message"] for w in fed.profile["warnings"])
+
+
+def test_a_class_of_one_or_two_costs_nothing(tmp_path):
+    fed = feed(tmp_path / "1", ONE, write_csv(tmp_path / "t.csv", rows(["a"] * 40 + ["b"] * 2 + ["c"])))
+    _, got = learned(tmp_path, ONE, fed)
+    assert got["outcome"] == "ok" and np.isfinite(got["quality"])
+
+
+def test_two_classes_of_text(tmp_path):
+    prog = program(ONE["input"]["fields"], [{"name": "kind", "tensor": [2]}])
+    fed = feed(tmp_path / "1", prog, write_csv(tmp_path / "t.csv", rows(["good", "bad"] * 40)))
+    assert learned(tmp_path, prog, fed)[1]["quality"] > 0.9
+
+
+def test_one_class_only_is_said(tmp_path):
+    prog = program(ONE["input"]["fields"], [{"name": "kind", "class_count": 2}])
+    fed = feed(tmp_path / "1", prog, write_csv(tmp_path / "t.csv", rows(["a"] * 40)))
+    assert fed.profile["classes"] == {"a": 40}
+    _, got = learned(tmp_path, prog, fed)
+    assert got["outcome"] == "failed" and got["message"].startswith('Only one class, "a", is among the examples')
+
+
+def test_five_examples_in_all(tmp_path):
+    prog = program(ONE["input"]["fields"], [{"name": "kind", "class_count": 2}])
+    fed = feed(tmp_path / "1", prog, write_csv(tmp_path / "t.csv", rows(["a", "b", "a", "b", "a"])))
+    assert fed.ok and fed.profile["parts"] == {"train": 5, "validation": 0, "test": 0} and fed.profile["protocol"]["kind"] == "folds"
+    offered = choose(fed, prog)
+    assert "dummy" in offered and len(offered) > 1  # a real model can be had
+    _, got = learned(tmp_path, prog, fed, next(c for c in offered if c != "dummy"))
+    assert got["outcome"] == "ok", got
+
+
+def test_targets_that_are_missing_or_infinite(tmp_path):
+    prog = program(ONE["input"]["fields"], [{"name": "y", "tensor": [1]}])
+    table = [{"x": i, "y": v} for i, v in enumerate(["1", "", "nan", "inf", "-Infinity", "1e400", "abc", "2"])]
+    fed = feed(tmp_path / "1", prog, write_csv(tmp_path / "t.csv", table))
+    assert fed.profile["examples"]["accepted"] == 2
+    assert [(r["row"], r["reason"]) for r in fed.rejects] == [(3, "y is missing"), (4, "y is missing"), (5, "y is infinite"), (6, "y is infinite"), (7, "y is infinite"), (8, '"abc" is not a number')]
+
+
+def test_missing_is_a_state_of_its_own(tmp_path):
+    prog = program([{"name": "x", "tensor": [1]}, {"name": "sex", "class_count": 2}], [{"name": "kind", "class_count": 3}])
+    path = write_csv(tmp_path / "t.csv", rows(["a", "b", "c"] * 30, sex=["f", "m", ""] * 30))
+    fed = feed(tmp_path / "1", prog, path)
+    about = next(f for f in fed.profile["fields"] if f["name"] == "sex")
+    assert about["levels"] == {"f": 30, "m": 30} and about["missing"] == 30
+    folder, got = learned(tmp_path, prog, fed)
+    assert got["quality"] > 0.9 and len(answers(folder, path)) == 90
+
+
+def test_categories_of_hundreds_of_levels_and_unseen_ones(tmp_path):
+    prog = program([{"name": "x", "tensor": [1]}, {"name": "city", "class_count": 3}], [{"name": "kind", "class_count": 3}])
+    path = write_csv(tmp_path / "t.csv", rows(["a", "b"] * 200, city=[f"city {i // 2}" for i in range(400)]))
+    fed = feed(tmp_path / "1", prog, path)
+    assert "city has 200 different values: the 50 most frequent count one by one, the others as one" in fed.profile["read_as"]
+    folder, got = learned(tmp_path, prog, fed)
+    assert got["outcome"] == "ok"
+    new = write_csv(tmp_path / "new.csv", [{"x": 0.1, "city": "a place never seen"}, {"x": 10, "city": ""}])
+    assert [a["answer"]["kind"] for a in answers(folder, new)] == ["a", "b"]
+    few = feed(tmp_path / "2", prog, write_csv(tmp_path / "u.csv", rows(["a", "b"] * 20, city=[f"c{i % 5}" for i in range(40)])))
+    assert "city has 5 different values, though Class[3] is declared; all are kept" in few.profile["read_as"]
+
+
+def test_text_is_hashed_and_said(tmp_path):
+    rng = np.random.default_rng(0)
+    good, bad = ["lovely", "great", "fine", "sunny", "sweet"], ["awful", "broken", "dull", "sad", "sour"]
+    labels = ["good", "bad"] * 60
+    texts = [" ".join(rng.choice(good if label == "good" else bad, 4)) + f" no {i}" for i, label in enumerate(labels)]
+    prog = program([{"name": "review", "class_count": 1000}], [{"name": "kind", "class_count": 2}])
+    path = write_csv(tmp_path / "t.csv", [{"review": t, "kind": k} for t, k in zip(texts, labels)])
+    fed = feed(tmp_path / "1", prog, path)
+    assert "review is text: models see its words, hashed into 256 columns" in fed.profile["read_as"]
+    assert not any(w["code"] == "id_column" for w in fed.profile["warnings"])
+    for id in ("logistic.c1", "forest.300"):
+        shutil.rmtree(tmp_path / "trial", ignore_errors=True)
+        shutil.rmtree(tmp_path / "data", ignore_errors=True)
+        folder, got = learned(tmp_path, prog, fed, id)
+        assert got["quality"] > 0.9
+    new = write_csv(tmp_path / "new.csv", [{"review": "a great and sunny day"}, {"review": "sad, sour, awful"}])
+    assert [a["answer"]["kind"] for a in answers(folder, new)] == ["good", "bad"]
+
+
+def test_columns_without_a_field_are_named(tmp_path):
+    path = write_csv(tmp_path / "t.csv", rows(["a", "b"] * 30, notes=["hello"] * 60, age=[3] * 60, secret=[1] * 60))
+    fed = feed(tmp_path / "1", ONE, path, options={"ignore": "secret"})
+    assert "t.csv: left out, as no field bears the name: notes, age" in fed.profile["read_as"]
+
+
+def test_duplicate_and_strange_names(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(' Größe (cm) ,x,x,"a\nb",,kind\n' + "".join(f"{i},{i},{-i},1,2,{'ab'[i % 2]}\n" for i in range(40)))
+    prog = program([{"name": "gr_e_cm", "tensor": [1]}, {"name": "x", "tensor": [1]}], [{"name": "kind", "class_count": 2}])
+    fed = feed(tmp_path / "1", prog, path)
+    assert fed.last["type"] == "failed" and 't.csv has no column x; it has "x (1)".' == fed.last["message"] and fed.last["hint"] == 'If they are the same: using x = "x (1)"'
+    fed = feed(tmp_path / "2", prog, path, using={"x": "x (2)"})
+    assert fed.ok and fed.examples["x"][3] == [-3.0] and fed.examples["gr_e_cm"][3] == [3.0]
+    assert 't.csv: 2 columns are called "x"; they are "x (1)" to "x (2)" here' in fed.profile["read_as"]
+    assert "t.csv: left out, as no field bears the name: x (1), a b, column_5" in fed.profile["read_as"]
+
+
+def test_dates(tmp_path):
+    assert day_of("1970-01-02") == 1 and day_of("1970-01-01T12:00:00Z") == 0.5 and day_of("1970-01-01 12:00+12:00") == 0 and day_of("2.1.1970") == 1
+    assert day_of("1969-12-31") == -1 and day_of("0001-01-01") is not None
+    assert day_of("1/2/2026") is None and day_of("2026-13-01") is None and day_of("31.2.2026") is None and day_of("10000-01-01") is None and day_of("x") is None
+    prog = program([{"name": "seen", "tensor": [1]}], [{"name": "kind", "class_count": 2}])
+    cells = ["2026-01-31", "2026-02-01T10:30:00+02:00", "1.2.2026", "", "2026-02-31", "20260101", "3/4/2026", "2026-03-01 08:00"]
+    fed = feed(tmp_path / "1", prog, write_csv(tmp_path / "t.csv", [{"seen": c, "kind": "ab"[i % 2]} for i, c in enumerate(cells)]))
+    assert "t.csv: seen is read as dates: days since 1970-01-01 (UTC)" in fed.profile["read_as"]
+    assert [(r["value"], r["remedy"]) for r in fed.rejects] == [("2026-02-31", "correct it"), ("20260101", "correct it"), ("3/4/2026", "write dates as 2026-01-31")]
+    assert len(fed.examples["seen"]) == 5 and np.isnan(fed.examples["seen"][3][0])
+    mixed = feed(tmp_path / "2", prog, write_csv(tmp_path / "u.csv", [{"seen": v, "kind": "ab"[i % 2]} for i, v in enumerate(["1", "2", "3", "4", "2026-01-31"])]))
+    assert [r["value"] for r in mixed.rejects] == ["2026-01-31"]  # a date among numbers is out of place
+
+
+def test_truth_values(tmp_path):
+    prog = program([{"name": "x", "tensor": [1]}, {"name": "wild", "tensor": [1]}], [{"name": "kind", "class_count": 2}])
+    for i, (yes, no) in enumerate([("true", "false"), ("TRUE", "FALSE"), ("Yes", "no")]):
+        fed = feed(tmp_path / str(i), prog, write_csv(tmp_path / f"{i}.csv", rows(["a", "b"] * 20, wild=[yes, no] * 19 + ["", "maybe"])))
+        assert fed.profile["examples"]["rejected"] == (39 if i == 99 else len(fed.rejects))
+        got = [v[0] for v in fed.examples["wild"][:2]] if len(fed.examples["wild"]) > 2 else None
+        assert got in ([1.0, 0.0], None)
+
+
+def test_constant_and_empty_columns(tmp_path):
+    prog = program([{"name": n, "tensor": [1]} for n in ("x", "same", "nearly", "empty")], [{"name": "kind", "class_count": 2}])
+    path = write_csv(tmp_path / "t.csv", rows(["a", "b"] * 30, same=[5] * 60, nearly=[5] * 59 + [""], empty=[""] * 60))
+    fed = feed(tmp_path / "1", prog, path)
+    assert {w["code"] for w in fed.profile["warnings"]} >= {"constant_column", "empty_column"}
+    for id in ("logistic.c1", "forest.300", "knn.k5.distance"):
+        shutil.rmtree(tmp_path / "trial", ignore_errors=True)
+        shutil.rmtree(tmp_path / "data", ignore_errors=True)
+        folder, got = learned(tmp_path, prog, fed, id)
+        assert got["quality"] > 0.9
+        assert len(answers(folder, write_csv(tmp_path / "new.csv", [{"x": 0, "same": "", "nearly": "", "empty": 3}]))) == 1
+
+
+def test_parts_are_disjoint_and_add_up(tmp_path):
+    table = rows(["a", "b", "c"] * 200)
+    fed = feed(tmp_path / "1", ONE, write_csv(tmp_path / "t.csv", table + table[:90]))
+    assert sum(fed.profile["parts"].values()) == 690 == len(fed.index["number"])
+    of: dict[str, set] = {}
+    for h, part in zip(fed.index["input_hash"], fed.index["part"]):
+        of.setdefault(h, set()).add(part)
+    assert all(len(parts) == 1 for parts in of.values()) and len(of) < 690
+
+
+def test_pictures_of_every_kind_in_one_folder(tmp_path):
+    files = pets(20)
+    grey = np.arange(64, dtype=np.uint8).reshape(8, 8)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    for name, content in {"deep.tif": tiff(DEEP), "sky.fits": fits(DEEP.astype(np.float32)), "array.npy": npy(grey), "wide.png": png(np.zeros((4, 40), np.uint8)),
+                          "clear.png": png(Image.new("RGBA", (8, 8), (9, 9, 9, 0))), "palette.gif": png(grey, format="GIF"), "turned.jpg": png(grey, format="JPEG", exif=exif),
+                          "cmyk.jpg": png(Image.new("CMYK", (8, 8)), format="JPEG"), "bits.png": png(grey, "1")}.items():
+        files["cat/" + name] = content
+    for name, content in {"empty.png": b"", "page.png": b"<html>", "cut.tif": tiff(DEEP)[:90], "cut.fits": fits(DEEP)[:2900], "table.npy": npy(np.zeros((3, 3)))}.items():
+        files["dog/" + name] = content
+    fed = feed(tmp_path / "1", PETS, tar(tmp_path / "t", files), names=["pets/"])
+    assert fed.ok and fed.profile["examples"]["accepted"] == 29, fed.rejects
+    assert {r["source"] for r in fed.rejects} == {f"pets/dog/{n}" for n in ("empty.png", "page.png", "cut.tif", "cut.fits", "table.npy")}
+    assert all(r["remedy"] and len(r["reason"]) < 120 for r in fed.rejects)
