@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 export CGO_ENABLED := 0
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: bench-walk bench-kernel cross bench-allocator prior help setup build env kernelspec data demo test test-go test-python test-browser test-models lab lock clean
+.PHONY: bench-data bench-walk bench-kernel cross bench-allocator prior help setup build env kernelspec data demo test test-go test-python test-browser test-models lab lock clean
 
 help:
 	@echo "make setup   build bin/easeml, make the Python environment, install the kernel into it"
@@ -18,6 +18,7 @@ help:
 	@echo "make test    set up, then the quick tests"
 	@echo "make test-models   set up, then what is large: ten thousand pictures, about three minutes"
 	@echo "make cross   kernel and command line for Linux, macOS and Windows, amd64 and arm64, to see that they build"
+	@echo "make bench-data    what reading data costs, beside pandas and Pillow: throughput, memory, one answer; some minutes"
 	@echo "make bench-kernel  our kernel beside ipykernel: start, echo, many cells, memory; some minutes"
 	@echo "make test-browser  set up, then JupyterLab in a Chromium, about six minutes"
 
@@ -87,6 +88,10 @@ test-models: setup
 test-browser: setup
 	@echo "JupyterLab in a browser: completion, the live chart, interrupt, reload, restart, re-open, both themes, two people, a lost server"
 	@$(PY) -m pytest -x -q python/tests/browser
+
+# What reading data costs, beside pandas and Pillow: throughput, memory, one answer (some minutes; TURNS=2 for a quick look).
+bench-data: setup
+	@$(PY) python/bench_data.py
 
 # From feed to the first real model, warm and cold, beside a plain scikit-learn script in the same run.
 bench-walk: setup

@@ -129,7 +129,8 @@ def test_the_catalogue_for_digits():
 @pytest.mark.parametrize("profile,gone,there", [
     ({"rows": 200_000}, {"svm-rbf.c10", "knn.5", "hog-svm.c10"}, {"lightgbm.31", "forest.300", "logistic.c1"}),
     ({"rows": 25}, {"lightgbm.31", "mlp.64", "resnet-small", "knn.15"}, {"dummy", "logistic.c1", "knn.1"}),
-    ({"rows": 3}, {"logistic.c1", "knn.1"}, {"dummy"}),
+    ({"rows": 4}, {"knn.1", "forest.300"}, {"dummy", "logistic.c1"}),
+    ({"rows": 2}, {"logistic.c1", "knn.1"}, {"dummy"}),
 ])
 def test_only_what_suits_the_size(profile, gone, there):
     ids = {c.info.id for c in catalogue.choose(parse_program(DIGITS), {**profile, "target": PICTURES.as_json()})}

@@ -235,7 +235,7 @@ def test_constant_and_empty_columns(tmp_path):
     path = write_csv(tmp_path / "t.csv", rows(["a", "b"] * 30, same=[5] * 60, nearly=[5] * 59 + [""], empty=[""] * 60))
     fed = feed(tmp_path / "1", prog, path)
     assert {w["code"] for w in fed.profile["warnings"]} >= {"constant_column", "empty_column"}
-    for id in ("logistic.c1", "forest.300", "knn.k5.distance"):
+    for id in ("logistic.c1", "forest.300", "knn.5"):
         shutil.rmtree(tmp_path / "trial", ignore_errors=True)
         shutil.rmtree(tmp_path / "data", ignore_errors=True)
         folder, got = learned(tmp_path, prog, fed, id)
