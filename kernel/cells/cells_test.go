@@ -1,6 +1,7 @@
 package cells
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,6 +104,28 @@ func TestFeedProgress(t *testing.T) {
 	}
 	contains(t, r.text(), "60 examples taken")
 }
+
+// A large folder is read before it is sent, and that is shown too.
+func TestHashingIsShown(t *testing.T) {
+	w := newWorld(t)
+	c := &cell{Cells: w.cells()}
+	run(t, c.Cells, "tasks") // finds the server
+	first := &firstOf{}
+	d := &display{out: first, id: "x"} // began long ago
+	text := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	if _, err := c.send(t.Context(), []source{{name: "scans/", text: text, size: int64(len(text))}}, d); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, first.text, "Looking through scans/", " of 1.0 MB", "only what is new is sent")
+}
+
+// firstOf keeps the first output.
+type firstOf struct {
+	recorder
+	text string
+}
+
+func (f *firstOf) Display(b jupyter.Bundle, _ string) { f.text = textOf(b) }
 
 func TestFailedFeed(t *testing.T) {
 	w := newWorld(t)

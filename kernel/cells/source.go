@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/easeml/easeml/api"
@@ -229,20 +231,27 @@ func (c *cell) send(ctx context.Context, list []source, d *display) ([]string, e
 	began := time.Now()
 	ids := make([]string, 0, len(list))
 	for _, s := range list {
+		var sending atomic.Bool
 		progress := func(done, of int64) {
+			sending.Store(true)
 			d.progress(func() show.Output {
 				return show.Upload(s.name, before+done, all, secondsLeft(began, before+done, all))
 			})
 		}
-		up, err := call(ctx, &c.session, func(client *api.Client) (api.Upload, error) {
-			switch {
-			case s.tar != nil:
-				return client.Upload(ctx, s.name, s.tar, s.size, progress)
-			case s.path == "":
-				return client.Upload(ctx, s.name, bytes.NewReader(s.text), s.size, progress)
+		content, done, err := s.open()
+		if err != nil {
+			return nil, err
+		}
+		// All of it is read once before anything is sent: what the server has already is known by its hash.
+		first := reported{content, func(n int64) {
+			if !sending.Load() {
+				d.progress(func() show.Output { return show.Hashing(s.name, n, s.size) })
 			}
-			return client.UploadFile(ctx, s.name, s.path, progress)
+		}}
+		up, err := call(ctx, &c.session, func(client *api.Client) (api.Upload, error) {
+			return client.Upload(ctx, s.name, first, s.size, progress)
 		})
+		done()
 		if err != nil {
 			return nil, err
 		}
@@ -250,6 +259,33 @@ func (c *cell) send(ctx context.Context, list []source, d *display) ([]string, e
 		ids = append(ids, up.ID)
 	}
 	return ids, nil
+}
+
+// open gives a source's content; done closes what was opened.
+func (s source) open() (content io.ReaderAt, done func(), err error) {
+	switch {
+	case s.tar != nil:
+		return s.tar, func() {}, nil
+	case s.path == "":
+		return bytes.NewReader(s.text), func() {}, nil
+	}
+	file, err := os.Open(s.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return file, func() { file.Close() }, nil
+}
+
+// reported tells how far content has been read.
+type reported struct {
+	io.ReaderAt
+	read func(done int64)
+}
+
+func (r reported) ReadAt(p []byte, at int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(p, at)
+	r.read(at + int64(n))
+	return n, err
 }
 
 // secondsLeft is how long the rest takes at the pace so far, 0 where that isn't known.

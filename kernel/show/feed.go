@@ -23,6 +23,16 @@ func Upload(name string, done, of int64, left float64) Output {
 	return progress("Uploading "+name, share, join(bytesOf(done, of), leftWords(left)), "resumes if the line drops")
 }
 
+// Hashing is the progress of a file or folder that is read before it is sent: what
+// the server has already isn't sent again.
+func Hashing(name string, done, of int64) Output {
+	share := 1.0
+	if of > 0 {
+		share = float64(done) / float64(of)
+	}
+	return progress("Looking through "+name, share, bytesOf(done, of), "only what is new is sent")
+}
+
 // Reading is the progress of a feed at the server.
 func Reading(name string, f api.FeedProgress) Output {
 	verb := "Reading"
