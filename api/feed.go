@@ -104,9 +104,16 @@ type Inferred struct {
 	Answers int     `json:"answers"`
 	Refused int     `json:"refused"`
 	Unsure  int     `json:"unsure"`
+	Drift   []Drift `json:"drift,omitempty"` // what lies otherwise than in what the model learned from
 	Seconds float64 `json:"seconds"`
 	Version int     `json:"version"` // dataset version of the model
 	Best    Best    `json:"best"`    // the model that answered
+}
+
+// Drift is one thing that lies otherwise in the rows that were asked about, as a clause.
+type Drift struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
 }
 
 // InferLine is what a line of the stream decodes into: exactly one field is set.

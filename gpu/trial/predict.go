@@ -31,7 +31,14 @@ type Done struct {
 	Answers int64   `json:"answers"`
 	Refused int64   `json:"refused"` // rows that an ingest would refuse too
 	Unsure  int64   `json:"unsure"`
+	Drift   []Drift `json:"drift"` // what lies otherwise than in what the model learned from, the farthest first
 	Seconds float64 `json:"seconds"`
+}
+
+// Drift is one thing that lies otherwise, as a clause for people.
+type Drift struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
 }
 
 // Refusal is the error of a Request or Rescore that the predictor turned down as a whole.

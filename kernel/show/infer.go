@@ -43,6 +43,9 @@ func Inferred(v Preview) Output {
 	if rest := in.Refused - min(len(v.Refused), shownRejects); rest > 0 && in.Refused > 0 {
 		p.say("… and %s refused in all", pick(in.Refused, "1 row", count(in.Refused)+" rows"))
 	}
+	if line := driftWords(v.Name, in.Drift); line != "" {
+		p.say("%s", line)
+	}
 	last := unsureWords(in, v.Into != "")
 	if v.Into != "" {
 		last = strings.TrimSpace(last + " " + keptOrder(v))
@@ -62,6 +65,19 @@ func keptOrder(v Preview) string {
 		return "Order and all your columns are kept."
 	}
 	return "The order is kept."
+}
+
+// driftWords says that the rows lie otherwise than those that the model learned
+// from.
+func driftWords(name string, drift []api.Drift) string {
+	var parts []string
+	for _, d := range drift {
+		parts = append(parts, d.Message)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("! These rows differ from what %s learned: %s. The test part says little about them; feed some of them with their labels.", name, strings.Join(parts, "; "))
 }
 
 // modelWords says who answered, and how good it is.

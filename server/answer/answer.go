@@ -85,6 +85,7 @@ type Result struct {
 	Answers int
 	Refused int
 	Unsure  int
+	Drift   []trial.Drift // what lies otherwise than in what the model learned from
 	Seconds float64
 }
 
@@ -137,7 +138,7 @@ func (s *Service) Answer(ctx context.Context, r Request) (Result, error) {
 		os.Remove(path)
 		return Result{}, worded(err)
 	}
-	return Result{Path: path, Answers: int(done.Answers), Refused: int(done.Refused), Unsure: int(done.Unsure), Seconds: done.Seconds}, nil
+	return Result{Path: path, Answers: int(done.Answers), Refused: int(done.Refused), Unsure: int(done.Unsure), Drift: done.Drift, Seconds: done.Seconds}, nil
 }
 
 // Prepare loads a model in the background, for a question that will most

@@ -355,6 +355,9 @@ func (s *server) sendAnswers(result answer.Result, m model, lines *lineWriter) e
 		Answers: result.Answers, Refused: result.Refused, Unsure: result.Unsure, Seconds: finite(result.Seconds),
 		Version: m.best.Version, Best: m.best,
 	}
+	for _, d := range result.Drift {
+		done.Drift = append(done.Drift, api.Drift{Field: d.Field, Message: d.Message})
+	}
 	if err := lines.send(api.InferLine{Done: done}); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from . import normalization as norm
+from .drift import summarize
 from .examples import Examples
 from .program import Field, Program, Target
 
@@ -135,7 +136,7 @@ class Preparation:
                 fields[f.name] = _learn_numbers(f, values, normalization)
             else:
                 fields[f.name] = _learn_picture(values, normalization)
-        state: dict = {"fields": fields}
+        state: dict = {"fields": fields, "drift": summarize(program.inputs, train)}
         if not target.is_classes:
             y = number_targets(program, train)
             std = y.std(axis=0)

@@ -129,6 +129,7 @@ class Predictor:
         for s in request["sources"]:
             blocks += self._read(str(s["name"]), Path(s["path"]), using, options)
         self._check_ranges(blocks)
+        drift = self._drift(blocks)
         answers = refused = unsure = 0
         out = Path(request["out"])
         partial = out.with_name(out.name + ".partial")
@@ -153,7 +154,7 @@ class Predictor:
                         refused += 1
                     f.write(dump(line) + "\n")
         os.replace(partial, out)
-        return {"answers": answers, "refused": refused, "unsure": int(unsure), "seconds": round(time.monotonic() - begun, 4)}
+        return {"answers": answers, "refused": refused, "unsure": int(unsure), "drift": drift, "seconds": round(time.monotonic() - begun, 4)}
 
     def _put(self, line: dict, predicted, show: bool, top: int | None) -> None:
         """Put a row's answer, and how sure it is, into its line."""
@@ -210,6 +211,18 @@ class Predictor:
             good[list(refused)] = False
             out.append(_Rows(name, [int(r) for r in block.rows], good, columns, refused, _echo(source, block) if source.text else None, places))
         return out
+
+    def _drift(self, blocks: list[_Rows]) -> list[dict]:
+        """What lies otherwise in the rows than it did in those that the model learned from."""
+        import numpy as np
+        from .drift import compare
+        known = self.model.preparation.state.get("drift")
+        good = [b for b in blocks if b.good.any()]
+        if not known or not good:
+            return []
+        fields = self.model.program.inputs
+        return compare(fields, known, {f.name: np.concatenate([b.columns[f.name][b.good] for b in good]) for f in fields if not f.ragged} |
+                       {f.name: np.zeros(sum(int(b.good.sum()) for b in good)) for f in fields if f.ragged})
 
     def _check_ranges(self, blocks: list[_Rows]) -> None:
         """Refuse files on quite another scale than what the model learned, such as 0–255 where it was 0–16."""
