@@ -54,6 +54,8 @@ func goldens() map[string]Output {
 	shared.User, shared.Name = "ml101", "leaves"
 	tasks = append(tasks, shared)
 	in := api.Inferred{Answers: 357, Unsure: 13, Seconds: 0.2, Version: 1, Best: *running.Best}
+	drifted := in
+	drifted.Drift = []api.Drift{{Field: "age", Message: "age is mostly 61–80, so far 24–41"}, {Field: "site", Message: "site has values that were never fed, in 40 % of the rows"}}
 	answers := []api.Answer{
 		{Source: "new.npz", Row: 0, Answer: map[string]any{"digit": "7"}, Sure: ptr(0.998)},
 		{Source: "new.npz", Row: 1, Answer: map[string]any{"digit": "0"}, Sure: ptr(1.0)}}
@@ -187,6 +189,7 @@ func goldens() map[string]Output {
 		"tasks":                 Tasks("alice", tasks),
 		"tasks-none":            Tasks("alice", nil),
 		"infer":                 Inferred(Preview{Name: "digits", Sources: []string{`"new.npz"`}, Into: "answers.csv", Columns: true, Metric: "accuracy", Answers: answers, Inferred: in}),
+		"infer-drift":           Inferred(Preview{Name: "digits", Into: "answers.csv", Metric: "accuracy", Answers: answers, Inferred: drifted}),
 		"infer-numbers-refused": Inferred(Preview{Name: "diabetes", Sources: []string{`"new.csv"`}, Metric: "r2", Answers: offAnswers, Refused: offAnswers[1:2], Inferred: off}),
 		"infer-waiting":         WaitingForModel("digits", beginning()),
 		"waiting":               Waiting("digits", "quality >= 0.97 or final or 10m", running),
