@@ -36,7 +36,7 @@ func Declared(name string, d api.Declared) Output {
 	} else {
 		p.say("%s · %s", name, what(v.Task))
 	}
-	p.say("%s", join(catalogWords(d.Count, v.Deep), metricWords(v.Task)))
+	p.say("%s", join(catalogWords(v.Task, d.Count, v.Deep), metricWords(v.Task)))
 	if n := missingDeep(v.Deep); n > 0 {
 		p.say("%s PyTorch, which is not installed where models are trained. The search goes without %s; once it is installed, the next feed takes %s in.",
 			pick(n, "1 deep one needs", count(n)+" deep ones need"), pick(n, "it", "them"), pick(n, "it", "them"))
@@ -86,7 +86,7 @@ func sameWords(t api.Task) []string {
 }
 
 // catalogWords counts the candidates a program would have.
-func catalogWords(c api.CatalogCount, deep *api.DeepNote) string {
+func catalogWords(t api.Task, c api.CatalogCount, deep *api.DeepNote) string {
 	missing := missingDeep(deep)
 	there := max(0, c.Deep-missing)
 	all := several(c.Light+there, "candidate")
@@ -95,6 +95,8 @@ func catalogWords(c api.CatalogCount, deep *api.DeepNote) string {
 		return all + ", all light (seconds on a CPU)"
 	case c.Light == 0 && there > 0:
 		return all + ", all deep (a GPU helps)"
+	case there == 0 && (t.Template == "series_translation" || t.Template == "general_recovery"):
+		return "no candidates yet for " + strings.ReplaceAll(t.Template, "_", " ") + ": such examples can't be fed"
 	case there == 0:
 		return "candidates: chosen when there are examples"
 	}

@@ -74,7 +74,7 @@ func typical(p schema.Program) []byte {
 		switch f := p.Output.Fields[0]; {
 		case f.Classes != nil && len(f.Classes.Labels) > 0:
 			target["labels"] = f.Classes.Labels
-		case f.Classes == nil && f.Size() == 1:
+		case f.Classes == nil && (f.Size() == 1 || f.Rank() >= 2):
 			target = map[string]any{"kind": "numbers"}
 		}
 	}

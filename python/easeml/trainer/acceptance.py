@@ -129,6 +129,8 @@ def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple
     one = program.outputs[0]
     if not one.is_class and one.size == 1:
         return target or Target("numbers"), []
+    if one.rank >= 2:
+        return target or Target("numbers", size=one.size), []
     columns = feed.columns_of.get(one.name) or [one.name]
     count = one.class_count if one.is_class else one.size
     texts = rows.texts.get(one.name)
@@ -190,7 +192,7 @@ def _reject(feed: "Feed", i: int, column: str, value: str | None, reason: str, r
 
 def _strata(target: Target | None, outputs, known: Known, new: np.ndarray) -> tuple[Target | None, np.ndarray, np.ndarray]:
     """The class or quantile of each new and each known example; a first feed of numbers freezes the edges."""
-    if target is None or not outputs:
+    if target is None or not outputs or outputs[0][0].rank >= 2:  # pictures have no classes, nor quantiles
         return target, np.zeros(len(new), dtype=np.int64), np.zeros(len(known), dtype=np.int64)
     if target.is_classes:
         places = {label: i for i, label in enumerate(target.labels)}
@@ -236,7 +238,7 @@ def _write(feed: "Feed", columns, outputs, target, new, numbers, example_hashes,
         table |= {name: column_to_arrow(f, np.zeros((0, f.size), np.uint8)) for name, (f, _) in large.items()}
         write_arrow(feed.folder / "examples.arrow", table)
     label: list[str | None] = [None] * len(new)
-    if target is not None and outputs:
+    if target is not None and outputs and outputs[0][0].rank < 2:
         if target.is_classes:
             label = list(outputs[0][1][new])
         else:

@@ -272,6 +272,18 @@ class Batch:
         return [np.concatenate([v[:, :2], np.nan_to_num((v[:, 2:] - mean) / std, nan=0.0)], axis=1) for v in self._examples.columns[f.name]]
 
     @property
+    def output_shape(self) -> tuple[int, int, int] | None:
+        """Height, width, channels of the picture that is the output; None where it is none."""
+        shape = self._preparation.program.outputs[0].shape or ()
+        return (*shape, 1)[:3] if len(shape) in (2, 3) else None
+
+    @property
+    def scale(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and deviation of each number of the target: ``y · deviation + mean`` is in its own unit."""
+        known = self._preparation.state["target"]
+        return np.asarray(known["mean"]), np.asarray(known["std"])
+
+    @property
     def pointers(self) -> int:
         """How many pointers a node of the trees has."""
         return len(self._nodes("tree").pointers)

@@ -83,7 +83,7 @@ def _one_column(f: Field, v: np.ndarray, column: str, target: Target | None, out
             return [_warning("id_column", f"{column} is different in every row, like a running number.", column, f"leave {f.name} out of the program")]
         edges = np.unique(np.quantile(filled, np.linspace(0, 1, 33)[1:-1]))
         codes = np.where(np.isnan(x), -1, np.searchsorted(edges, x, side="right"))
-    if target is None or not outputs:
+    if target is None or not outputs or outputs[0][0].rank >= 2:
         return []
     if not target.is_classes:
         y = outputs[0][1][:, 0]

@@ -138,8 +138,9 @@ class Feed:
         if program.input_pointers and (len(program.inputs) > 1 or program.inputs[0].is_class or len(program.inputs[0].shape) > 1):
             raise Fault("A series or tree has one field of numbers, such as {[Tensor[3]], [next]}; several fields can't be fed yet.", kind="unsupported",
                         where={"field": program.inputs[0].name})
-        if any(f.rank >= 2 for f in outputs):
-            raise Fault("Pictures as output can't be fed yet.", kind="unsupported", where={"field": outputs[0].name})
+        if len(outputs) > 1 and any(f.rank >= 2 for f in outputs):
+            raise Fault("A picture as output stands alone; several outputs with pictures among them can't be fed yet.", kind="unsupported",
+                        where={"field": next(f.name for f in outputs if f.rank >= 2)})
         if len(outputs) > 1 and any(f.is_class for f in outputs):
             raise Fault("Several outputs can be numbers only for now; declare a task for each class to predict.", kind="unsupported",
                         where={"field": next(f.name for f in outputs if f.is_class)})
@@ -190,7 +191,7 @@ class Feed:
         source.chosen([c for b in inputs for c in b.columns])
         used += [self._column(source, c) for c in group + order]
         source.lengths(used)
-        tensors = {b.field.name for b in inputs if not b.field.is_class and not b.field.ragged and b.field.size >= SPILLED}
+        tensors = {b.field.name for b in inputs + [b for b in outputs if b.field.rank >= 2] if not b.field.is_class and not b.field.ragged and b.field.size >= SPILLED}
         converter, pictures = Converter(source, self.options.all("missing")), pictures_of(source)
         beside = [] if source.arrays else [n for n in source.names if n not in used and looks_like_entity(n)]
         for block in source.blocks(used + beside):
@@ -208,7 +209,10 @@ class Feed:
                     values[b.field.name] = converter.values(b, block, problems)
             texts = {}
             for b in outputs:
-                if self._has_labels(b, block):
+                if b.columns[0] in pictures and b.field.rank >= 2:
+                    canon = self.canons.setdefault(b.field.name, Canon.of(b.field))
+                    values[b.field.name], digests[b.field.name] = converter.pictures(b, block, problems, canon)
+                elif self._has_labels(b, block):
                     texts[b.field.name] = converter.texts(b, block)
                 else:
                     values[b.field.name] = converter.tensor(b, block, problems, required=True)
@@ -218,7 +222,7 @@ class Feed:
                     first[p.at] = p
             for i in sorted(first):
                 p = first[i]
-                self._reject(source, block, i, p, places[i] if p.column in pictures else None)
+                self._reject(source, block, i, p, places[i] if p.column in pictures and p.column == (inputs[0].columns[0] if inputs else None) else None)
             self.read += n
             good = np.array([i for i in range(n) if i not in first], dtype=np.int64)
             for name, v in values.items():
@@ -278,7 +282,7 @@ class Feed:
         f = b.field
         if f.is_class:
             return True
-        if b.spread or f.size == 1:
+        if b.spread or f.size == 1 or f.rank >= 2:
             return False
         import numpy as np
         values = block.columns[b.columns[0]]

@@ -327,6 +327,9 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
         outputs = _known_outputs(program, names, using, output, open_fields)
     for b in outputs:
         names.use(b.columns)
+        if b.field.rank >= 2 and b.columns[0] in pictures_of(source):
+            from .picture import check_field
+            check_field(b.field, source.name, source.endings)
     for f in [f for f in open_fields if f.ragged]:
         inputs[f.name] = _bind_nodes(names, f, using.get(f.name), notes)
         names.use(inputs[f.name].columns)

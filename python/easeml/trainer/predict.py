@@ -338,7 +338,8 @@ def _echo(source, block) -> list[dict]:
         if isinstance(v, (list, dict)):
             return json.dumps(v, ensure_ascii=False, default=str)
         return v.name if hasattr(v, "place") else v if isinstance(v, str) else text_of(v) or ""
-    names = [n for n in source.names if n in block.columns and getattr(block.columns[n], "ndim", 1) == 1]  # no whole tensors
+    names = [n for n in source.names if n in block.columns and getattr(block.columns[n], "ndim", 1) == 1  # no whole tensors,
+             and not (source.steps and any(isinstance(v, list) for v in block.columns[n]))]  # nor the steps of a series
     if source.kind == "pictures" and source.layout == "folders":
         names = ["file"]
     columns = [block.columns[n] for n in names]

@@ -178,6 +178,8 @@ def template_of(program: Program) -> str:
         if not one or program.inputs[0].is_class or program.output_pointers:
             return "general_classification"
         return "series_classification" if len(program.input_pointers) == 1 else "tree_classification" if len(program.input_pointers) == 2 else "general_classification"
+    if any(f.rank >= 2 for f in program.outputs):
+        return "image_recovery" if one and program.inputs[0].rank in (2, 3) and len(program.outputs) == 1 and program.outputs[0].rank in (2, 3) else "general_recovery"
     if one and not program.inputs[0].is_class and len(program.inputs[0].shape or ()) in (2, 3):
         return "image_classification"
     if all(f.rank <= 1 for f in program.inputs):

@@ -5,13 +5,15 @@ plugin's entry point does. The order below is that of the catalogue: light ones 
 """
 
 FAMILIES = ("dummy", "linear", "svm", "knn", "forest", "lightgbm", "boosting", "mlp", "hog", "texture",
-            "series_statistics", "series_kernels", "series_neighbours", "tree_statistics", "resnet")
+            "series_statistics", "series_kernels", "series_neighbours", "tree_statistics", "pixels", "resnet")
 
 FLAT = ("table", "image_classification", "fusion", "general_classification")
 """The templates whose inputs can be laid out as one row of numbers."""
 
 SERIES = ("series_classification",)
 TREES = ("tree_classification",)
+
+RECOVERY = ("image_recovery",)
 
 DEEP = ("resnet",)
 """The families that need PyTorch."""

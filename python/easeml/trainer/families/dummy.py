@@ -12,7 +12,7 @@ from ..candidate import Candidate, CandidateInfo
 from ..program import Program
 from ..report import Report
 from ..size import estimate, size_of
-from . import FLAT, SERIES, TREES
+from . import FLAT, RECOVERY, SERIES, TREES
 
 
 class Dummy(Candidate):
@@ -45,5 +45,5 @@ class Dummy(Candidate):
 def candidates(program: Program, profile: dict) -> Iterator[Candidate]:
     """The one dummy."""
     size = size_of(program, profile)
-    yield Dummy(CandidateInfo("dummy", "dummy", "guessing", templates=FLAT + SERIES + TREES, baseline=True,
+    yield Dummy(CandidateInfo("dummy", "dummy", "guessing", templates=FLAT + SERIES + TREES + RECOVERY, baseline=True,
                               estimate=estimate(1e-8 * size.work, size)))
