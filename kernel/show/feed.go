@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -104,7 +105,7 @@ func Fed(name string, f api.Feed, v api.View) Output {
 	if s := partWords(v.Task); s != "" {
 		p.add("kept apart: %s", s)
 	}
-	warningLines(&p, f.Warnings)
+	warningLines(&p, name, f.Warnings)
 	switch {
 	case v.State == api.TaskSearching && real(v.Best):
 		p.say("The search goes on from what it knows; the model of before answers meanwhile.")
@@ -324,20 +325,35 @@ func rejectWords(r api.Reject) string {
 }
 
 // warningLines says what to settle before a number is trusted.
-func warningLines(p *page, warnings []api.Warning) {
+func warningLines(p *page, name string, warnings []api.Warning) {
 	if len(warnings) == 0 {
 		return
 	}
-	p.say("Before you trust any number:")
+	if slices.ContainsFunc(warnings, func(w api.Warning) bool { return !minor[w.Code] }) {
+		p.say("Before you trust any number:")
+	} else {
+		p.say("Good to know:")
+	}
 	for _, w := range warnings {
-		p.add("%s", warningWords(w))
+		p.add("%s", warningWords(name, w))
 	}
 }
 
-// warningWords is a warning with what settles it.
-func warningWords(w api.Warning) string {
-	if w.Fix == "" {
-		return "! " + w.Message
+// minor are the codes of warnings that are good to know and spoil no number.
+var minor = map[string]bool{"copies": true, "dates": true, "rare_class": true, "absent_class": true, "constant_column": true}
+
+// warningWords is a warning with what settles it. Which examples are tested was
+// settled when they were fed: for another choice a task is begun anew.
+func warningWords(name string, w api.Warning) string {
+	mark := "! "
+	if minor[w.Code] {
+		mark = "· "
 	}
-	return "! " + w.Message + "  → " + w.Fix
+	switch {
+	case w.Fix == "":
+		return mark + w.Message
+	case strings.HasPrefix(w.Fix, "with "):
+		return fmt.Sprintf("%s%s  → drop %s, then feed it %s", mark, w.Message, name, w.Fix)
+	}
+	return fmt.Sprintf("%s%s  → drop %s, then %s", mark, w.Message, name, w.Fix)
 }

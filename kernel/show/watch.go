@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,12 +49,13 @@ func watchTable(name string, v api.View, note string) Output {
 		return p.output()
 	}
 	board(&p, name, v)
-	for i, w := range v.Warnings {
+	grave := slices.DeleteFunc(slices.Clone(v.Warnings), func(w api.Warning) bool { return minor[w.Code] })
+	for i, w := range grave {
 		if i == shownWarnings {
-			p.say("! and %s", several(len(v.Warnings)-i, "more warning"))
+			p.say("! and %s", several(len(grave)-i, "more warning"))
 			break
 		}
-		p.say("%s", warningWords(w))
+		p.say("%s", warningWords(name, w))
 	}
 	if note != "" {
 		p.say("%s", note)

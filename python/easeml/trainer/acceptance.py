@@ -97,6 +97,7 @@ def accept(feed: "Feed") -> None:
     for name in dict.fromkeys(r.fed for r in feed.rejects if r.counted_from == 0):
         feed.notes.append(f"{name}: rows are counted from 0")
 
+    feed.input_hashes = [input_hashes[i] for i in new]
     _say_categories(feed, columns)
     log.write("phase", name="save")
     _write(feed, columns, outputs, target, new, numbers, example_hashes, input_hashes, parts, groups, kept)

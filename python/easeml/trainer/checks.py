@@ -10,12 +10,14 @@ import numpy as np
 
 from .batch import looks_like_text
 from .program import Field, Target, fold
+from .twins import copies, near
 
 if TYPE_CHECKING:
     from .ingest import Feed
 
 _ENTITY = re.compile(r"(^|_)(patient|subject|person|user|customer|client|animal|site|house|family|member|participant|speaker|donor|plate|device)(_?(id|nr|no|number|code))?($|_)")
 _ID = re.compile(r"(^|_)(id|ids|uuid|guid|index|idx|nr|row|rowid|rownum|number|key|serial)($|_)")
+_TIME = re.compile(r"(^|_)(date|time|day|month|year|timestamp)($|_)")
 GIVES_AWAY = 0.98
 """A column that alone is right in so large a share of rows gives the answer away."""
 
@@ -23,6 +25,11 @@ GIVES_AWAY = 0.98
 def looks_like_entity(column: str) -> bool:
     """Whether a column's name says that it tells people or things apart: patient_id, subject."""
     return bool(_ENTITY.search(fold(column)))
+
+
+def looks_like_time(column: str) -> bool:
+    """Whether a column's name says that it tells when: date, year, visit_day."""
+    return bool(_TIME.search(fold(column)))
 
 
 def looks_like_id(column: str) -> bool:
@@ -41,13 +48,41 @@ def warnings(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.n
     n = len(inputs[0][1]) if inputs else 0
     if n >= 20:
         found += _entities(feed, n)
+        found += _twins(feed, n, inputs, outputs)
         for f, v in inputs:
             if f.rank == 0:
                 column = (feed.columns_of.get(f.name) or [f.name])[0]
                 found += _one_column(f, v, column, target, outputs, counts)
     if target is not None and target.is_classes and sum(counts.values()) >= 20:
         found += _rare(target, counts)
+    if n >= 20:
+        found += _times(feed, inputs)
     return found
+
+
+def _twins(feed: "Feed", n: int, inputs, outputs) -> list[dict]:
+    """Rows that are copies of others, contradict them, or are nearly the same."""
+    labels = outputs[0][1].tolist() if outputs and outputs[0][0].is_class else [None] * n
+    again, contrary = copies(feed.input_hashes, labels)
+    out = []
+    if contrary:
+        out.append(_warning("contradictions", f"{contrary:,} rows have the very input of another row, but not its label: no model can be right about all of them."))
+    alike = near(inputs, n, feed.input_hashes)
+    if alike >= 5 and alike >= 0.01 * n and not feed.options.all("group"):
+        out.append(_warning("near_duplicates", f"{alike:,} rows are nearly the same as another one, and may stand on both sides of the test. If some are of one thing, "
+                            "a column has to say which.", None, "with group = COLUMN"))
+    if again:
+        out.append(_warning("copies", f"{again:,} {'row is a copy' if again == 1 else 'rows are copies'} of another one's input; copies stand on one side of the test."))
+    return out
+
+
+def _times(feed: "Feed", inputs) -> list[dict]:
+    """A column that tells when: whether the model must work for later rows, only people know."""
+    if feed.options.all("order"):
+        return []
+    named = [c for c in feed.unused if looks_like_time(c) and not looks_like_entity(c)]
+    named += [c for f, _ in inputs if f.rank == 0 and not f.is_class for c in feed.columns_of.get(f.name, [])[:1] if looks_like_time(c)]
+    return [_warning("dates", f"{c} tells when. If the model must work for later rows, test it on the latest.", c, f"with order = {fold(c)}") for c in named[:1]]
 
 
 def _entities(feed: "Feed", n: int) -> list[dict]:
@@ -55,6 +90,8 @@ def _entities(feed: "Feed", n: int) -> list[dict]:
         return []
     out = []
     for column, values in feed.unused.items():
+        if not looks_like_entity(column):
+            continue
         total, kinds = sum(values.values()), len(values)
         if 1 < kinds <= 0.8 * total:
             out.append(_warning("repeated_entities", f"{column}: {total:,} rows, but {kinds:,} different values. Rows of one stand on both sides "

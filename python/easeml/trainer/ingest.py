@@ -101,6 +101,7 @@ class Feed:
         self.counted_from: list[int] = []
         self.columns_of: dict[str, list[str]] = {}
         self.unused: dict[str, Counter] = {}
+        self.input_hashes: list[str] = []  # of the rows that were accepted
         self.canons: dict = {}  # by field: how its pictures are converted
 
     def go(self) -> None:
@@ -173,7 +174,7 @@ class Feed:
     def _blocks(self, at: int, source):
         """Convert one source block by block; bad rows become rejects, good ones join `rows`."""
         import numpy as np
-        from .checks import looks_like_entity
+        from .checks import looks_like_entity, looks_like_time
         from .convert import Converter, categories
         from .picture import Canon
         from .matching import match, pictures_of
@@ -193,7 +194,7 @@ class Feed:
         source.lengths(used)
         tensors = {b.field.name for b in inputs + [b for b in outputs if b.field.rank >= 2] if not b.field.is_class and not b.field.ragged and b.field.size >= SPILLED}
         converter, pictures = Converter(source, self.options.all("missing")), pictures_of(source)
-        beside = [] if source.arrays else [n for n in source.names if n not in used and looks_like_entity(n)]
+        beside = [] if source.arrays else [n for n in source.names if n not in used and (looks_like_entity(n) or looks_like_time(n))]
         for block in source.blocks(used + beside):
             problems = list(block.broken)
             broken = {p.at for p in problems}
@@ -307,7 +308,7 @@ class Feed:
             self.rejects.append(Reject(source.name, int(block.rows[i]), line, p.column, p.value, p.reason, p.remedy, source.counted_from, source.name))
 
     def _look_at_unused(self, block, beside: list[str]) -> None:
-        """Count the values of columns that look like somebody's id and are in no field: rows of one patient."""
+        """Count the values of columns that look like somebody's id or a date and are in no field: rows of one patient."""
         for name in beside:
             counts = self.unused.setdefault(name, Counter())
             if len(counts) < 200_000:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .batch import MOST_LEVELS
-from .checks import GIVES_AWAY, looks_like_entity, looks_like_id
+from .checks import GIVES_AWAY, looks_like_entity, looks_like_id, looks_like_time
 from .convert import MISSING_NUMBERS, text_of
 from .fault import Fault
 from .profile import rarity
@@ -36,7 +36,6 @@ SIDES = (16, 32, 48, 64, 96, 128)
 """The sides that pictures are fitted into."""
 
 _DATE = re.compile(r"^\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?$|^\d{1,2}[./]\d{1,2}[./]\d{2,4}$")
-_TIME = re.compile(r"(^|_)(date|time|day|month|year|timestamp)($|_)")
 _SPREAD = re.compile(r"^(.*?)_?(\d+)$")
 
 
@@ -263,7 +262,7 @@ def _of_table(source, wanted: list[str], log) -> dict:
     metric, guess = _metric_note(outputs[0], of_outputs[0][0])
     notes += metric
     for c in rest:
-        if c.name not in [c["column"] for c in left_out] and _TIME.search(fold(c.name)) and c.there:
+        if c.name not in [c["column"] for c in left_out] and looks_like_time(c.name) and c.there:
             notes.append(f"Only you can know: must it work for later ones? Then feed it  with order = {fold(c.name)}.")
             break
     return {"says": f"{source.name}: {n:,} rows, {len(columns)} columns.", "predicts": predicts, "guess": guess, "fields": fields,
@@ -301,7 +300,7 @@ def _input_type(c: Column) -> tuple[str, str]:
         return f"Tensor[{', '.join(map(str, c.shape))}]", values
     missing = f"{c.missing} missing" if c.missing else ""
     if c.is_number:
-        years = f"{_figure(c.low)}–{_figure(c.high)}" if _TIME.search(fold(c.name)) else ""
+        years = f"{_figure(c.low)}–{_figure(c.high)}" if looks_like_time(c.name) else ""
         return "Tensor[1]", ", ".join(x for x in (years, missing) if x)
     if missing:
         missing += ", kept as a state of its own"

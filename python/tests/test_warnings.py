@@ -1,0 +1,72 @@
+"""What `feed` warns of: planted copies, contradictions, near duplicates, leaks, dates; and that plain data raise no alarm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from folders import DIGITS, SHOP, digits, feed, program, shop_rows, write_csv
+
+
+def codes(fed) -> dict[str, str]:
+    return {w["code"]: w["message"] for w in fed.profile["warnings"]}
+
+
+def _shop(folder, rows, prog=SHOP, **spec):
+    return feed(folder / "fed", prog, write_csv(folder / "shop.csv", rows), **spec)
+
+
+def test_plain_data_raise_no_alarm(tmp_path):
+    assert not codes(_shop(tmp_path, shop_rows(400)))
+    assert not codes(feed(tmp_path / "digits", DIGITS, digits(tmp_path)))
+
+
+def test_planted_copies_stay_on_one_side_and_are_said(tmp_path):
+    rows = shop_rows(300)
+    other = {"pen": "book", "book": "pen"}
+    fed = _shop(tmp_path, rows + rows[:20] + [{**rows[30], "kind": other[rows[30]["kind"]]}])
+    said = codes(fed)
+    assert said["copies"].startswith("21 rows are copies") and said["contradictions"].startswith("2 rows have the very input")
+    part_of: dict[str, set] = {}
+    for h, part in zip(fed.index["input_hash"], fed.index["part"]):
+        part_of.setdefault(h, set()).add(part)
+    assert all(len(parts) == 1 for parts in part_of.values())
+
+
+def test_near_duplicates(tmp_path):
+    prog = program([{"name": "x", "tensor": [6]}], SHOP["output"]["fields"])
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(100, 6))
+    values = np.concatenate([base, base[:30] * (1 + 1e-7)])
+    rows = [{**{f"x_{i}": repr(float(v)) for i, v in enumerate(r)}, "kind": "pen" if r[0] > 0 else "book"} for r in values]
+    assert codes(_shop(tmp_path, rows, prog))["near_duplicates"].startswith("60 rows are nearly the same")
+
+
+def test_a_planted_leak_and_dates(tmp_path):
+    rows = [{**r, "code": "AB"[r["kind"] == "book"], "seen_date": f"2024-0{1 + i % 9}-11"} for i, r in enumerate(shop_rows(300))]
+    prog = program([*SHOP["input"]["fields"], {"name": "code", "classes": ["A", "B"]}], SHOP["output"]["fields"])
+    said = {w["code"]: w for w in _shop(tmp_path, rows, prog).profile["warnings"]}
+    assert said["gives_answer"]["column"] == "code" and said["gives_answer"]["message"].startswith("code alone gives the answer in 100.0 %")
+    assert said["dates"]["fix"] == "with order = seen_date"
+    assert "dates" not in codes(feed(tmp_path / "ordered", prog, tmp_path / "shop.csv", options={"order": "seen_date"}))
+
+
+def test_rare_positives_are_not_measured_by_the_share_of_right_answers(tmp_path, warm):
+    """249 positives in 5,110 rows, as in a well-known table of strokes."""
+    from folders import choose, result, trial, version
+    rng = np.random.default_rng(0)
+    age, sugar = rng.uniform(0, 90, 5110), rng.normal(106, 45, 5110)
+    risk = age / 15 + sugar / 60 + rng.normal(0, 1.2, 5110)
+    stroke = np.zeros(5110, bool)
+    stroke[np.argsort(-risk)[:249]] = True
+    prog = program([{"name": "age", "tensor": [1]}, {"name": "sugar", "tensor": [1]}], [{"name": "stroke", "classes": ["no", "yes"]}])
+    rows = [{"age": f"{a:.1f}", "sugar": f"{g:.1f}", "stroke": "yes" if s else "no"} for a, g, s in zip(age, sugar, stroke)]
+    fed = feed(tmp_path / "fed", prog, write_csv(tmp_path / "strokes.csv", rows))
+    assert fed.profile["metric"]["name"] == "average_precision" and "yes is rare (4.9 %)" in fed.profile["metric"]["reason"]
+    data, candidates = version(tmp_path / "data", fed), choose(fed, prog)
+    quality = {}
+    for name in ("dummy", "logistic.c1", "knn.15"):
+        folder = trial(tmp_path / name, fed, data, prog, candidates[name])
+        assert warm.run(folder)["code"] == 0
+        quality[name] = result(folder)["quality"]
+    assert quality["dummy"] == pytest.approx(0.049, abs=0.01) and min(quality["logistic.c1"], quality["knn.15"]) > 3 * quality["dummy"]
