@@ -82,6 +82,15 @@ class Kernel:
             pass
         return time.perf_counter() - begun
 
+    def complete(self) -> float:
+        """Seconds for a completion of what two kernels know alike: a word of the language."""
+        begun = time.perf_counter()
+        self.session.send(self.sockets["shell"], "complete_request", {"code": "pri", "cursor_pos": 3})
+        if "print" not in self.receive("shell")["content"]["matches"]:
+            raise RuntimeError(f"{self.what['name']} does not complete print")
+        self.idle()
+        return time.perf_counter() - begun
+
     def many(self, code: str, count: int, in_flight: int) -> float:
         """Seconds for as many cells, sent without waiting for each, up to the last idle; what they say is counted."""
         begun = time.perf_counter()
@@ -131,6 +140,7 @@ def pair(folder: str, small: int, large: int) -> dict[str, dict[str, float]]:
     for kernel in kernels:
         mine = figures[kernel.what["name"]]
         mine["memory after 50 cells, MB"], mine["  not of the program's file, MB"] = kernel.memory()
+        mine["completion of a word, ms"] = statistics.median(kernel.complete() for _ in range(20)) * 1e3
         mine[f"{small:,} small cells, s"] = kernel.many(kernel.what["value"], small, IN_FLIGHT)
         mine[f"{large} cells that print 1 MB, s"] = kernel.many(kernel.what["print"] % MEGABYTE, large, 4)
     time.sleep(2)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -231,6 +232,36 @@ func TestInterleavedFrames(t *testing.T) {
 				t.Errorf("%.300s, %v", m.Bytes(), err)
 			}
 		}
+	}
+}
+
+// A Jupyter server asks a kernel that starts every half second, by sockets that it throws away: nothing of them is kept.
+func TestNudges(t *testing.T) {
+	f := jupytertest.NewFile(t, "tcp")
+	c := startAt(t, f, newTiny())
+	nudge := func() {
+		for _, channel := range []string{"shell", "control"} {
+			conn := f.Open(t, channel, "")
+			_, header := jupytertest.Header("nudge", "kernel_info_request")
+			send(t, conn, jupytertest.Frames(f.Key, header, nil, nil, nil))
+			if _, err := conn.RecvMsg(); err != nil {
+				t.Fatal(err)
+			}
+			conn.Close()
+		}
+	}
+	nudge()
+	before := runtime.NumGoroutine()
+	for range 60 {
+		nudge()
+	}
+	alwaysAnswers(t, c)
+	late := time.Now().Add(jupytertest.Patience)
+	for runtime.NumGoroutine() > before+4 { // of the last ones some may be on their way out
+		if time.Now().After(late) {
+			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)
+		}
+		runtime.Gosched()
 	}
 }
 
