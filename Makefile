@@ -16,7 +16,7 @@ help:
 	@echo "make demo    set up, then play a scene with real trainings, about two minutes"
 	@echo "make lab     set up, then open JupyterLab with the kernel ready"
 	@echo "make test    set up, then the quick tests"
-	@echo "make test-models   set up, then what is large: ten thousand pictures, about three minutes"
+	@echo "make test-models   set up, then what is large or long: ten thousand pictures, a course that is graded, about four minutes"
 	@echo "make cross   kernel and command line for Linux, macOS and Windows, amd64 and arm64, to see that they build"
 	@echo "make bench-data    what reading data costs, beside pandas and Pillow: throughput, memory, one answer; some minutes"
 	@echo "make bench-kernel  our kernel beside ipykernel: start, echo, many cells, memory; some minutes"
@@ -79,10 +79,12 @@ test-python:
 	@echo "Python: the trainer, the kernel with Jupyter's own suite, the notebooks"
 	@$(PY) -m pytest -q python/tests --ignore=python/tests/browser
 
-# What is large or long: ten thousand pictures, their memory, a line that is cut.
+# What is large or long: ten thousand pictures, their memory, a line that is cut; a course that is graded.
 test-models: setup
 	@echo "Large data: ten thousand pictures"
 	@EASEML_TEST_MODELS=1 $(PY) -m pytest -q -s python/tests/test_folder_upload.py python/tests/test_pictures.py -k "ten_thousand"
+	@echo "Programs that run notebooks: papermill, nbgrader"
+	@EASEML_TEST_MODELS=1 $(PY) -m pytest -q python/tests/test_graders.py
 
 # A real JupyterLab in a real Chromium, some minutes; its pictures are left in build/browser.
 test-browser: setup

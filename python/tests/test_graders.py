@@ -15,6 +15,8 @@ BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).
 PROGRAM = "schema boxes {input: {[width :: Tensor[1], height :: Tensor[1]], []}, output: {[kind :: Class[2]], []}}"
 SPEC = {"kernelspec": {"name": "easeml", "display_name": "easeml", "language": "easeml"}}
 
+pytestmark = pytest.mark.skipif(not os.environ.get("EASEML_TEST_MODELS"), reason="make test-models runs it")
+
 # What docs/frontends.md gives to a course.
 COURSE = """
 c = get_config()
