@@ -66,9 +66,10 @@ func kernelInfo() jupyter.Info {
 		Version:        version,
 		Banner:         fmt.Sprintf("easeml %s · say what goes in and what comes out, feed examples, get the best model · help", version),
 		Language: jupyter.Language{
-			Name: "easeml", Version: "1", MIMEType: "text/x-easeml", FileExtension: ".easeml", PygmentsLexer: "yaml",
-			// Frontends without our highlighting fall back to that of a language which looks alike.
-			CodeMirrorMode: map[string]string{"name": "easeml", "mime": "text/x-yaml"},
+			Name: "easeml", Version: "1", MIMEType: "text/x-easeml", FileExtension: ".easeml", PygmentsLexer: "python",
+			// Frontends without our highlighting fall back to that of a language with the same comments and strings. Its tokens have to
+			// be words: where a line is one token, JupyterLab takes the line for what is being completed.
+			CodeMirrorMode: map[string]string{"name": "easeml", "mime": "text/x-python"},
 		},
 	}
 }

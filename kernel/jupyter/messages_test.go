@@ -175,16 +175,20 @@ func TestInterruptAgainAndAgain(t *testing.T) {
 	}
 }
 
-// Ten megabytes, in and out, as one message and as many lines.
+// Ten megabytes, in and out, as one message and as many lines; one under the race detector, which is ten times as slow.
 func TestTenMegabytes(t *testing.T) {
 	c := start(t, newTiny())
-	big := strings.Repeat("0123456789abcde\n", 10<<16) // 10 MiB
+	size := 10 << 20
+	if raced {
+		size = 1 << 20
+	}
+	big := strings.Repeat("0123456789abcde\n", size/16)
 	for _, kind := range []string{"complete_request", "is_complete_request"} {
 		if m := c.Request(kind, map[string]any{"code": big, "cursor_pos": len(big)}); m.Text("status") == "error" {
 			t.Errorf("%s: %.200v", kind, m)
 		}
 	}
-	line := strings.Repeat("x", 10<<20)
+	line := strings.Repeat("x", size)
 	if r := c.Run("show " + line); r.First("display_data").Text("data", "text/plain") != line {
 		t.Errorf("%.200v", r.Reply)
 	}

@@ -167,7 +167,7 @@ class KernelTests(jkt.KernelTests):
         info = self.kc.get_shell_msg(timeout=10)["content"]
         language = info["language_info"]
         # Without the mode JupyterLab shows no colours, without the lexer nbconvert warns, and text/plain turns hints off.
-        self.assertEqual(language["codemirror_mode"], {"name": "easeml", "mime": "text/x-yaml"})
+        self.assertEqual(language["codemirror_mode"], {"name": "easeml", "mime": "text/x-python"})
         self.assertNotEqual(language["mimetype"], "text/plain")
         pygments.lexers.get_lexer_by_name(language["pygments_lexer"])
         self.assertEqual(info["supported_features"], [])
