@@ -19,6 +19,8 @@ import numpy as np
 import pytest
 from nbclient import NotebookClient
 
+from audit import audit
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).resolve()
 TWICE = ["digits", "penguins"]
@@ -98,6 +100,7 @@ def run_all(work, name):
     best = view_["best"]
     assert best["test"]["value"] > view_["guess"]["quality"] + 0.2
     assert best["test"]["low"] <= best["test"]["value"] <= best["test"]["high"]
+    assert audit(work.parent / "state") == 1  # the parts are what these figures promise
     return view_
 
 

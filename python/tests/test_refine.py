@@ -13,6 +13,8 @@ import urllib.request
 import numpy as np
 import pytest
 
+from audit import audit
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).resolve()
 PROGRAM = "{ input: {[image :: Tensor[8, 8, 1]], []}, output: {[digit :: Class[10]], []} }"
@@ -97,6 +99,8 @@ def test_correcting_suspects_pays(lab):
     # The model that is served is chosen anew by 46 examples, which tell little apart: how much better the same
     # model gets is asserted in test_study.
     assert after > before
+
+    assert audit(lab.state) == len(lab.ask("/tasks/ME/d/versions")[0]) > 3
 
     # Again is the same; who did what is kept; a class that isn't there is refused by the names of those that are.
     n = next(n for n in suspects if n - 1 in wrong)
