@@ -10,9 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-
-	"encoding/csv"
 
 	"github.com/easeml/easeml/api"
 	"github.com/easeml/easeml/kernel/show"
@@ -113,8 +110,9 @@ func (f *answerFile) finish() (err error) {
 		f.fields = f.order
 	}
 	slices.SortStableFunc(f.fields, func(a, b string) int { return f.place(a) - f.place(b) })
-	return writeTable(f.target, func(w *csv.Writer) error {
-		if err := w.Write(f.head()); err != nil {
+	head := f.head()
+	return writeTable(f.target, f.isText(head), func(w records) error {
+		if err := w.Write(head); err != nil {
 			return err
 		}
 		d := json.NewDecoder(bufio.NewReaderSize(f.spool, 1<<16))
@@ -181,6 +179,23 @@ func (f *answerFile) head() []string {
 	return out
 }
 
+// isText tells of the columns what looks like a number and is text: the person's
+// own, and labels. What the model says in numbers is numbers.
+func (f *answerFile) isText(head []string) func(string) bool {
+	numbers := map[string]bool{"row": f.array}
+	first := len(head) - 1 - len(f.fields)
+	if f.sure {
+		first--
+	}
+	if f.shares {
+		first -= len(f.labels)
+	}
+	for i, name := range head[first : len(head)-1] {
+		numbers[name] = i >= len(f.fields) || len(f.labels) == 0
+	}
+	return func(column string) bool { return !numbers[column] }
+}
+
 func (f *answerFile) row(a api.Answer) []string {
 	var out []string
 	if f.many {
@@ -243,31 +258,4 @@ func whole(v any) string {
 		return fmt.Sprint(v)
 	}
 	return string(text)
-}
-
-// writeTable writes a CSV file (tabs for .tsv) that appears whole or not at all.
-func writeTable(target string, fill func(*csv.Writer) error) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(target), ".easeml-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}()
-	buffer := bufio.NewWriterSize(file, 1<<16)
-	w := csv.NewWriter(buffer)
-	if strings.HasSuffix(strings.ToLower(target), ".tsv") {
-		w.Comma = '\t'
-	}
-	if err := fill(w); err != nil {
-		return err
-	}
-	w.Flush()
-	if err := errors.Join(w.Error(), buffer.Flush(), file.Chmod(0o644), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), target)
 }

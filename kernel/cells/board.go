@@ -2,7 +2,6 @@ package cells
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +50,7 @@ func (c *cell) models(ctx context.Context, s *lang.Models) error {
 		c.show(show.Models(task.shown, view))
 		return nil
 	}
-	err = writeTable(into, func(w *csv.Writer) error {
+	err = writeTable(into, nil, func(w records) error {
 		if err := w.Write([]string{"trial", "candidate", "label", "family", "state", "search", "low", "high", "n", "seconds", "tied", "message"}); err != nil {
 			return err
 		}
@@ -112,7 +111,7 @@ func (c *cell) tasks(ctx context.Context, s *lang.Tasks) error {
 		c.show(show.Tasks(me, list))
 		return nil
 	}
-	err = writeTable(into, func(w *csv.Writer) error {
+	err = writeTable(into, nil, func(w records) error {
 		if err := w.Write([]string{"user", "task", "description", "state", "reason", "examples", "metric", "search", "test", "tried", "candidates", "seconds"}); err != nil {
 			return err
 		}

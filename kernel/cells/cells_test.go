@@ -204,7 +204,7 @@ func TestFailures(t *testing.T) {
 		{"assert digits.test >= 0.99", assertion, "digits.test is 0.966667, so it is not >= 0.99."},
 		{"digits.rho", noValue, "digits has no rho yet: this server does not measure it."},
 		{"drop digits", refused, "To answer at once: drop digits yes"},
-		{`infer digits "new.npz" into "a.xlsx"`, fileError, "has to end in .csv"},
+		{`infer digits "new.npz" into "a.xlsx"`, fileError, "has to end in .csv, .tsv or .jsonl."},
 		{"tasks; best nobody", noSuchTask, "There is no task nobody."},
 	}
 	for _, test := range tests {
@@ -249,6 +249,16 @@ func TestInfer(t *testing.T) {
 	if got := w.read("out.csv"); got != want {
 		t.Errorf("the file is\n%s\nnot\n%s", got, want)
 	}
+	run(t, c, `infer digits "new.csv" into "out.jsonl" with probabilities = on`)
+	want = `{"id":"7","a":"1","kind":null,"kind (answer)":"x","sure":0.9700,"p(x)":0.9700,"p(y)":0.0300,"check":null}
+{"id":"8","a":"x","kind":null,"kind (answer)":null,"sure":null,"p(x)":null,"p(y)":null,"check":"refused: a is no number"}
+{"id":"9","a":"2","kind":"?","kind (answer)":"y","sure":0.6000,"p(x)":null,"p(y)":null,"check":"unsure"}
+`
+	if got := w.read("out.jsonl"); got != want {
+		t.Errorf("the file is\n%s\nnot\n%s", got, want)
+	}
+	run(t, c, `tasks into "tasks.jsonl"`)
+	contains(t, w.read("tasks.jsonl"), `"task":"digits"`, `"examples":300`)
 	if strings.Join(w.asked.Options["probabilities"], "") != "on" || !w.asked.Wait {
 		t.Errorf("asked %+v", w.asked)
 	}

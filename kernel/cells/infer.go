@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/easeml/easeml/api"
@@ -105,9 +107,8 @@ func (c *cell) target(into *lang.Into) (string, error) {
 		return "", notServed(fmt.Sprintf("`into %s` needs a Python notebook: this kernel has no variables.", into.Variable),
 			fmt.Sprintf("Write into a file: into \"%s.csv\"", into.Variable)).at(into.Span)
 	}
-	lower := strings.ToLower(into.File)
-	if !strings.HasSuffix(lower, ".csv") && !strings.HasSuffix(lower, ".tsv") {
-		return "", fail(fileError, fmt.Sprintf("Tables are written as CSV, so %s has to end in .csv.", into.File), "").at(into.Span)
+	if !slices.Contains(tables, strings.ToLower(path.Ext(into.File))) {
+		return "", fail(fileError, fmt.Sprintf("Tables are written as CSV or JSON lines, so %s has to end in .csv, .tsv or .jsonl.", into.File), "").at(into.Span)
 	}
 	return c.resolve(into.File), nil
 }
