@@ -29,21 +29,28 @@ type NewFeed struct {
 
 // Feed is one feed of a task. Version is the dataset version it made, 0 if none.
 type Feed struct {
-	Number   int       `json:"number"`
-	State    string    `json:"state"` // running | ended | failed
-	Sources  []string  `json:"sources"`
-	Read     int       `json:"read"`
-	Accepted int       `json:"accepted"`
-	Known    int       `json:"known"` // read, but here already
-	Rejected int       `json:"rejected"`
-	Rejects  []Reject  `json:"rejects"` // the first 20
-	ReadAs   []string  `json:"read_as"`
-	Warnings []Warning `json:"warnings"`
-	Version  int       `json:"version"`
-	Seconds  float64   `json:"seconds"`
-	Error    *Problem  `json:"error,omitempty"` // state failed: nothing was accepted
-	Created  time.Time `json:"created"`
-	Earlier  bool      `json:"earlier,omitempty"` // the same content was fed before: this is that feed
+	Number   int         `json:"number"`
+	State    string      `json:"state"` // running | ended | failed
+	Sources  []string    `json:"sources"`
+	Read     int         `json:"read"`
+	Accepted int         `json:"accepted"`
+	Known    int         `json:"known"` // read, but here already
+	Rejected int         `json:"rejected"`
+	Rejects  []Reject    `json:"rejects"` // the first 20
+	ReadAs   []string    `json:"read_as"`
+	Warnings []Warning   `json:"warnings"`
+	Changed  *FileChange `json:"changed,omitempty"` // a file of this name was fed before, and is another by now
+	Version  int         `json:"version"`
+	Seconds  float64     `json:"seconds"`
+	Error    *Problem    `json:"error,omitempty"` // state failed: nothing was accepted
+	Created  time.Time   `json:"created"`
+	Earlier  bool        `json:"earlier,omitempty"` // the same content was fed before: this is that feed
+}
+
+// FileChange is how a file differs from what was fed of it before.
+type FileChange struct {
+	Relabeled int   `json:"relabeled"` // new rows whose input was there with another label
+	Gone      []int `json:"gone"`      // examples that are on and no longer in it
 }
 
 // Reject is one row that was not accepted.

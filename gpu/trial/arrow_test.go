@@ -108,7 +108,7 @@ func TestArrowFromPython(t *testing.T) {
 func TestArrowToPython(t *testing.T) {
 	folder := t.TempDir()
 	known, index := filepath.Join(folder, "known.arrow"), filepath.Join(folder, "index.arrow")
-	if err := WriteKnown(known, []KnownRow{{1, "aa", "bb", "cat", Train, true, ""}, {9, "cc", "dd", "", Test, false, "g"}}); err != nil {
+	if err := WriteKnown(known, []KnownRow{{1, "aa", "bb", "cat", Train, true, "", "a.csv", true}, {9, "cc", "dd", "", Test, false, "g", "", false}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := WriteDataIndex(index, []DataRow{{1, Train, true, "", ""}, {9, Test, false, "g", "dog"}}); err != nil {
@@ -119,7 +119,7 @@ import sys, pyarrow as pa
 for path in sys.argv[1:]:
     with pa.memory_map(path) as f:
         print(pa.ipc.open_file(f).read_all().to_pydict())`, known, index)
-	want := `{'number': [1, 9], 'example_hash': ['aa', 'cc'], 'input_hash': ['bb', 'dd'], 'label': ['cat', None], 'part': ['train', 'test'], 'on': [True, False], 'group': [None, 'g']}
+	want := `{'number': [1, 9], 'example_hash': ['aa', 'cc'], 'input_hash': ['bb', 'dd'], 'label': ['cat', None], 'part': ['train', 'test'], 'on': [True, False], 'group': [None, 'g'], 'source': ['a.csv', None], 'corrected': [True, False]}
 {'number': [1, 9], 'part': ['train', 'test'], 'on': [True, False], 'group': [None, 'g'], 'label': [None, 'dog']}`
 	if got != want {
 		t.Errorf("Python reads\n%s", got)

@@ -96,10 +96,12 @@ type KnownRow struct {
 	Part        string
 	On          bool
 	Group       string // as ReadIndex gave it; empty = none
+	Source      string // the source's name
+	Corrected   bool   // Label is not as it was fed; ExampleHash is
 }
 
 // WriteKnown writes the file that ingest.json's known names: number, example_hash, input_hash, label, part, on,
-// group.
+// group, source, corrected.
 func WriteKnown(path string, rows []KnownRow) error {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "number", Type: arrow.PrimitiveTypes.Int64},
@@ -109,6 +111,8 @@ func WriteKnown(path string, rows []KnownRow) error {
 		{Name: "part", Type: arrow.BinaryTypes.String},
 		{Name: "on", Type: arrow.FixedWidthTypes.Boolean},
 		{Name: "group", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "source", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "corrected", Type: arrow.FixedWidthTypes.Boolean},
 	}, nil)
 	return writeTable(path, schema, func(b *array.RecordBuilder) {
 		for _, r := range rows {
@@ -119,6 +123,8 @@ func WriteKnown(path string, rows []KnownRow) error {
 			b.Field(4).(*array.StringBuilder).Append(r.Part)
 			b.Field(5).(*array.BooleanBuilder).Append(r.On)
 			appendText(b.Field(6).(*array.StringBuilder), r.Group)
+			appendText(b.Field(7).(*array.StringBuilder), r.Source)
+			b.Field(8).(*array.BooleanBuilder).Append(r.Corrected)
 		}
 	})
 }

@@ -86,6 +86,10 @@ func leftWords(s float64) string {
 // Fed is what feed answers when it has ended: the feed, and the task after it.
 func Fed(name string, f api.Feed, v api.View) Output {
 	p := page{}
+	if c := f.Changed; c != nil && !f.Earlier && f.Accepted+len(c.Gone) > 0 {
+		changedFile(&p, name, f, v)
+		return p.output()
+	}
 	if f.Earlier || (f.Accepted == 0 && f.Rejected == 0 && f.Known > 0) {
 		p.say("%s: %s here already. Nothing changed.", sourceWords(f.Sources), allWords(max(f.Known, f.Accepted), f.Rejected))
 		return p.output()
@@ -336,6 +340,35 @@ func warningLines(p *page, name string, warnings []api.Warning) {
 	}
 	for _, w := range warnings {
 		p.add("%s", warningWords(name, w))
+	}
+}
+
+// changedFile says how a file differs from what was fed of it before.
+func changedFile(p *page, name string, f api.Feed, v api.View) {
+	parts := []string{count(f.Accepted) + " new"}
+	if n := f.Changed.Relabeled; n > 0 {
+		parts[0] += fmt.Sprintf(" (%s of them %s there before with another label)", count(n), pick(n, "was", "were"))
+	}
+	gone := f.Changed.Gone
+	if n := len(gone); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s no longer in it", count(n)))
+	}
+	if f.Rejected > 0 {
+		parts = append(parts, fmt.Sprintf("%s rejected", count(f.Rejected)))
+	}
+	first := fmt.Sprintf("%s has changed since it was fed: %s", sourceWords(f.Sources), strings.Join(parts, ", "))
+	if f.Version > 0 {
+		first += fmt.Sprintf(" · version %d (%s)", f.Version, several(v.Examples, "example"))
+	}
+	p.say("%s", first)
+	rejectLines(p, f.Rejects, f.Rejected)
+	warningLines(p, name, f.Warnings)
+	if n := len(gone); n > 0 {
+		p.say("%s that %s gone from the file %s still on.", pick(n, "The one", "Those"), pick(n, "is", "are"), pick(n, "is", "are"))
+		p.lead = "To drop them"
+		p.then("refine %s off %s", name, ranges(gone))
+	} else {
+		p.then("watch %s", name)
 	}
 }
 

@@ -138,7 +138,7 @@ func specOf(job Job) (trial.Ingest, error) {
 	known := filepath.Join(job.Folder, "known.arrow")
 	rows := make([]trial.KnownRow, len(job.Known))
 	for i, e := range job.Known {
-		rows[i] = trial.KnownRow{Number: int64(e.Number), ExampleHash: e.ExampleHash, InputHash: e.InputHash, Group: e.Group, Label: e.Label, Part: e.Part, On: e.On}
+		rows[i] = trial.KnownRow{Number: int64(e.Number), ExampleHash: e.ExampleHash, InputHash: e.InputHash, Group: e.Group, Label: e.Label, Part: e.Part, On: e.On, Source: e.Source, Corrected: e.Fed != ""}
 	}
 	if err := trial.WriteKnown(known, rows); err != nil {
 		return in, err

@@ -143,6 +143,7 @@ func viewFeed(r *store.Reader, f store.Feed) (api.Feed, error) {
 	}
 	var p profile
 	decode(f.Profile, &p)
+	v.Changed = p.Changed
 	v.ReadAs, v.Warnings = p.readAs(), append([]api.Warning{}, p.Warnings...)
 	if len(f.Error) > 0 {
 		v.Error = &api.Problem{}

@@ -45,6 +45,7 @@ type profile struct {
 	} `json:"guess"`
 	Warnings []api.Warning     `json:"warnings"`
 	ReadAs   []json.RawMessage `json:"read_as"`
+	Changed  *api.FileChange   `json:"changed"` // of a feed: since its file was fed before
 }
 
 // readAs are the sentences about how the files were understood.

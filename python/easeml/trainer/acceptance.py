@@ -35,12 +35,18 @@ class Known:
         self.parts = np.zeros(0, dtype=np.int64)
         self.on = np.zeros(0, dtype=bool)
         self.units: dict[str, int] = {}
+        self.numbers: list[int] = []
+        self.corrected: Counter[tuple[str, str | None]] = Counter()  # input hash and label of those whose label was corrected
+        self.rows: list[tuple[str, str, str | None]] = []  # of each: example hash, input hash, the source it came from
         if path is None:
             return
         table = open_arrow(path)
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
         self.hashes.update(columns["example_hash"])
+        self.numbers = [int(n) for n in columns.get("number", range(1, table.num_rows + 1))]
+        self.rows = list(zip(columns["example_hash"], columns["input_hash"], columns.get("source", [None] * table.num_rows)))
         self.labels = [None if v is None else str(v) for v in columns.get("label", [None] * table.num_rows)]
+        self.corrected = Counter((h, label) for h, label, c in zip(columns["input_hash"], self.labels, columns.get("corrected", [])) if c)
         self.parts = np.array([PARTS.index(p) for p in columns["part"]], dtype=np.int64)
         self.on = np.array(columns.get("on", [True] * table.num_rows), dtype=bool)
         for h, g, p in zip(columns["input_hash"], columns.get("group", [None] * table.num_rows), self.parts.tolist()):
@@ -75,11 +81,15 @@ def accept(feed: "Feed") -> None:
     example_hashes, input_hashes = hashes(columns, outputs, len(kept)) if len(kept) else ([], [])
 
     # Equal rows are told apart by how often they occur: a file fed again adds nothing, one more copy does.
-    left = Counter(known.hashes)
-    new = []
+    # A row that says by now what somebody has corrected an example to adds nothing either.
+    left, corrected = Counter(known.hashes), Counter(known.corrected)
+    new, mended = [], set()
     for i, h in enumerate(example_hashes):
         if left[h] > 0:
             left[h] -= 1
+        elif corrected and corrected[(input_hashes[i], _label(target, outputs, i))] > 0:
+            corrected[(input_hashes[i], _label(target, outputs, i))] -= 1
+            mended.add(input_hashes[i])
         else:
             new.append(i)
     new = np.array(new, dtype=np.int64)
@@ -98,12 +108,14 @@ def accept(feed: "Feed") -> None:
         feed.notes.append(f"{name}: rows are counted from 0")
 
     feed.input_hashes = [input_hashes[i] for i in new]
+    sources = [rows.places[i] or feed.source_names[rows.sources[i]] for i in kept]
+    changed = _changed(known, example_hashes, input_hashes, sources, set(new.tolist()), mended) if known.rows else None
     _say_categories(feed, columns)
     log.write("phase", name="save")
     _write(feed, columns, outputs, target, new, numbers, example_hashes, input_hashes, parts, groups, kept)
     profile = make_profile(feed, target, [(f, v[new]) for f, v in columns], [(f, v[new]) for f, v in outputs], known, parts, split,
                            known_count, n_read=feed.read)
-    write_json(feed.folder / "profile.json", {"format": FORMAT, **profile})
+    write_json(feed.folder / "profile.json", {"format": FORMAT, **profile, "changed": changed})
     log.write("done", accepted=len(new), rejected=len(feed.rejects), known=known_count, reason="finished")
 
 
@@ -120,6 +132,32 @@ def _say_categories(feed: "Feed", columns: list) -> None:
             feed.notes.append(f"{name} has {levels:,} different values: the {MOST_LEVELS} most frequent count one by one, the others as one")
         elif f.class_count and not f.classes and levels > f.class_count:
             feed.notes.append(f"{name} has {levels:,} different values, though {f.says()} is declared; all are kept")
+
+
+def _label(target: Target | None, outputs, i: int) -> str | None:
+    """The label of a row as the index has it."""
+    if target is None or not outputs:
+        return None
+    value = outputs[0][1][i]
+    return value if target.is_classes else repr(float(value[0]))
+
+
+def _changed(known: Known, example_hashes: list[str], input_hashes: list[str], sources: list[str], new: set[int],
+             mended: set[str]) -> dict | None:
+    """Where a file of a name that was fed before has changed: new rows whose input was there with another label,
+    and the numbers of examples that are on but no longer in it. None where nothing of that name was fed."""
+    named = set(sources)
+    if not any(source in named for _, _, source in known.rows):
+        return None
+    here = Counter(example_hashes)
+    gone, left = [], set()
+    for number, on, (example, own_input, source) in zip(known.numbers, known.on.tolist(), known.rows):
+        if here[example] > 0:
+            here[example] -= 1
+        elif on and source in named and own_input not in mended:
+            gone.append(number)
+            left.add(own_input)
+    return {"relabeled": sum(1 for i in new if input_hashes[i] in left), "gone": gone}
 
 
 def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple[Target | None, list[str | None]]:
