@@ -28,6 +28,7 @@ type Allocator struct {
 	hybrid      hybridState
 	work        workspace
 	logPatience float64
+	logSlack    float64
 }
 
 // class is a device class with the two orders in which its runnable searches stand.
@@ -45,7 +46,10 @@ func New(opts Options) (*Allocator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Allocator{opts: o, logPatience: math.Log(o.Patience), searches: map[SearchID]*search{}, bases: map[string]*basis{}}, nil
+	return &Allocator{
+		opts: o, logPatience: math.Log(o.Patience), logSlack: math.Log(o.Limit.Slack),
+		searches: map[SearchID]*search{}, bases: map[string]*basis{},
+	}, nil
 }
 
 // Options returns the options in force, defaults filled in.

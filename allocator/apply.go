@@ -57,6 +57,8 @@ func (a *Allocator) apply(e Event) error {
 		return a.End(&e)
 	case TrialLost:
 		return a.with(e.Search, func(s *search) error { return a.lose(s, &e) })
+	case TrialOverran:
+		return a.with(e.Search, func(s *search) error { return a.overrun(s, &e) })
 	case Rescored:
 		return a.with(e.Search, func(s *search) error { return a.rescore(s, &e) })
 	case PriorChanged:

@@ -17,6 +17,7 @@ type basis struct {
 	qmean    []float64
 	seconds  []float64 // n×n
 	position []int     // of the arm in the prior, -1 = unknown there
+	timed    []bool    // whether the prior has seconds of it
 	family   []int     // of the arm, as a number below families
 	families int
 	arms     []*Arm // as the first search offered them
@@ -68,7 +69,7 @@ type blend struct {
 func layOut(p *Prior, arms []Arm) *basis {
 	n := len(arms)
 	b := &basis{key: basisKey(p, arms), quality: make([]float64, n*n), qmean: make([]float64, n), seconds: make([]float64, n*n), position: make([]int, n)}
-	b.family = make([]int, n)
+	b.family, b.timed = make([]int, n), make([]bool, n)
 	numbers := map[string]int{}
 	for k := range arms {
 		f, ok := numbers[arms[k].Family]
@@ -85,6 +86,7 @@ func layOut(p *Prior, arms []Arm) *basis {
 		b.position[i] = p.index(arms[i].ID)
 		switch k := b.position[i]; {
 		case k >= 0:
+			b.timed[i] = p.Candidates[k].Timed > 0
 			blends[i] = blend{from: []int{k}, level: p.Quality.Mean[k]}
 		case arms[i].Baseline:
 			blends[i] = blend{level: p.Quality.Floor, qres: 1, sres: 4}

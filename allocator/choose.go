@@ -48,7 +48,7 @@ func (s *search) aside(a *Allocator, k, c, stage int, cheapest float64) string {
 		return "infeasible"
 	case s.onlyOwed && !s.owed[k]:
 		return "settled"
-	case stage == 2 && !arm.Baseline, stage == 1 && s.logCost(a, k, c) > cheapest+openingFactor:
+	case stage == 2 && !arm.Baseline, stage == 1 && s.logPrice(a, k, c) > cheapest+openingFactor:
 		return "opening"
 	}
 	if stage < 2 && a.pool != 0 {
@@ -94,7 +94,7 @@ func (s *search) cheapestCost(a *Allocator, c int) float64 {
 		can := arm.allowed &^ arm.infeasible & (a.known() | 1<<c)
 		for o := range a.classes {
 			if can&(1<<o) != 0 {
-				low = min(low, s.logCost(a, k, o))
+				low = min(low, s.logPrice(a, k, o))
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func (s *search) considered(a *Allocator, k, c, stage int, cheapest float64) boo
 		return s.arms[k].Baseline // the reference line comes first, whatever is owed
 	case s.onlyOwed && !s.owed[k]:
 		return false
-	case stage == 1 && s.logCost(a, k, c) > cheapest+openingFactor:
+	case stage == 1 && s.logPrice(a, k, c) > cheapest+openingFactor:
 		return false
 	}
 	return !s.keptForAnother(a, k, c)
@@ -150,7 +150,7 @@ func (s *search) choose(a *Allocator, c int) {
 		if !s.considered(a, k, c, p.stage, cheapest) {
 			continue
 		}
-		switch score := s.logGain[k] - s.logCost(a, k, c); {
+		switch score := s.logGain[k] - s.logPrice(a, k, c); {
 		case p.arm < 0 || score > p.logScore:
 			p.second, p.secondScore = p.arm, p.logScore
 			p.arm, p.logScore = k, score

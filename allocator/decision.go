@@ -5,7 +5,9 @@ type Decision struct {
 	Search    SearchID    `json:"search"`
 	Candidate CandidateID `json:"candidate"`
 	Class     string      `json:"class"`
-	Reason    Reason      `json:"reason"`
+	// Limit is after how many seconds the trial is to be put aside, with [TrialOverran]; 0 = never.
+	Limit  float64 `json:"limit,omitempty"`
+	Reason Reason  `json:"reason"`
 }
 
 // Reason says why a decision fell as it did, in numbers a person can check.

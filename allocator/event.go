@@ -119,6 +119,16 @@ type TrialLost struct {
 	Charge    float64
 }
 
+// TrialOverran takes an in-flight trial back that was put aside at its [Decision.Limit]: its candidate is untried again,
+// and it is known to take longer than Seconds (> 0).
+type TrialOverran struct {
+	Search    SearchID
+	Candidate CandidateID
+	Class     string // "" = the class it was started on
+	Seconds   float64
+	Charge    float64
+}
+
 // Rescored tells the quality of a model of an earlier data version on this one (predicted, not trained again). It
 // becomes the quality to beat; the candidate stays untried.
 type Rescored struct {
@@ -148,6 +158,7 @@ func (TrialStarted) event()  {}
 func (TrialProgress) event() {}
 func (TrialEnded) event()    {}
 func (TrialLost) event()     {}
+func (TrialOverran) event()  {}
 func (Rescored) event()      {}
 func (PriorChanged) event()  {}
 func (PoolChanged) event()   {}

@@ -2,9 +2,11 @@ package allocator
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -16,6 +18,7 @@ type fitter struct {
 	centred                     bool // the rows are residuals: the mean is zero
 	noises                      []float64
 	gaussian                    bool // not a Student-t
+	work                        triangle
 }
 
 // The grid of the held-out search.
@@ -56,30 +59,26 @@ func (f *fitter) fit(rows [][]float64) fitted {
 		}
 		train, test = append(train, a), append(test, b)
 	}
-	type point struct {
-		target int
-		weight float64
-		noise  float64
+	groups := make([][]pattern, len(test))
+	for fold := range test {
+		groups[fold] = byPattern(test[fold])
 	}
-	var grid []point
-	for t := range shrinkTargets {
-		for _, w := range shrinkWeights {
-			for _, s := range f.noises {
-				grid = append(grid, point{t, w, s})
-			}
-		}
-	}
+	known := map[float64][]moments{}
 	heldOut := func(df float64, grid []point) []float64 {
 		score := make([]float64, len(grid))
+		if known[df] == nil {
+			for fold := range train {
+				known[df] = append(known[df], f.moments(train[fold], 2, df))
+			}
+		}
 		for fold := range train {
-			m := f.moments(train[fold], 2, df)
-			groups := byPattern(test[fold])
+			m := &known[df][fold]
 			var c Symmetric
 			for g, p := range grid {
 				if g == 0 || grid[g-1].target != p.target || grid[g-1].weight != p.weight {
 					c = m.shrunk(f, p.target, p.weight)
 				}
-				score[g] += logLikelihood(m.mean, c, p.noise, df, groups)
+				score[g] += f.logLikelihood(m.mean, c, p.noise, df, groups[fold])
 			}
 		}
 		return score
@@ -90,16 +89,7 @@ func (f *fitter) fit(rows [][]float64) fitted {
 		df = math.Inf(1)
 	}
 	if folds > 1 {
-		choose := func(score []float64) (top float64) {
-			top = math.Inf(-1)
-			for g, p := range grid {
-				if score[g] > top {
-					top, best = score[g], p
-				}
-			}
-			return top
-		}
-		top := choose(heldOut(df, grid))
+		top := f.climb(&best, func(grid []point) []float64 { return heldOut(df, grid) })
 		for _, d := range degrees {
 			if f.gaussian {
 				break
@@ -109,11 +99,50 @@ func (f *fitter) fit(rows [][]float64) fitted {
 			}
 		}
 		if !f.gaussian && df != firstDegrees {
-			choose(heldOut(df, grid))
+			f.climb(&best, func(grid []point) []float64 { return heldOut(df, grid) })
 		}
 	}
 	m := f.moments(rows, 6, df)
 	return fitted{m.mean, m.shrunk(f, best.target, best.weight), best.noise, df}
+}
+
+// point is one of the choices that the held-out likelihood decides.
+type point struct {
+	target int
+	weight float64
+	noise  float64
+}
+
+// climb improves a point by target and weight, then by the noise, until that changes nothing more, and returns its score. The whole
+// grid would find the same in nearly all cases and takes three times as long.
+func (f *fitter) climb(best *point, score func([]point) []float64) (top float64) {
+	choose := func(grid []point) {
+		top = math.Inf(-1)
+		for g, x := range score(grid) {
+			if x > top {
+				top, *best = x, grid[g]
+			}
+		}
+	}
+	for range 3 {
+		var grid []point
+		for t := range shrinkTargets {
+			for _, w := range shrinkWeights {
+				grid = append(grid, point{t, w, best.noise})
+			}
+		}
+		choose(grid)
+		before := best.noise
+		grid = grid[:0]
+		for _, n := range f.noises {
+			grid = append(grid, point{best.target, best.weight, n})
+		}
+		choose(grid)
+		if best.noise == before {
+			break
+		}
+	}
+	return top
 }
 
 // withCells drops rows without a single cell.
@@ -128,7 +157,7 @@ func withCells(rows [][]float64) [][]float64 {
 }
 
 func observed(row []float64) []int {
-	var at []int
+	at := make([]int, 0, len(row))
 	for k, x := range row {
 		if !math.IsNaN(x) {
 			at = append(at, k)
@@ -142,6 +171,9 @@ type moments struct {
 	mean []float64
 	cov  *mat.SymDense
 	rows int
+
+	sd              []float64 // of cov, and its mean correlations; computed when first shrunk
+	within, between correlation
 }
 
 // initial is what is believed before the rows.
@@ -184,7 +216,7 @@ func (f *fitter) moments(rows [][]float64, iterations int, df float64) moments {
 	}
 	complete := true
 	for _, r := range rows {
-		complete = complete && len(observed(r)) == n
+		complete = complete && !slices.ContainsFunc(r, math.IsNaN)
 	}
 	switch {
 	case !math.IsInf(df, 1):
@@ -233,7 +265,7 @@ func (f *fitter) moments(rows [][]float64, iterations int, df float64) moments {
 		s.AddSym(s, extra)
 		s.AddSym(s, prior)
 		s.ScaleSym(1/float64(len(rows)+1), s)
-		m.cov = s
+		m.cov, m.sd = s, nil
 	}
 	return m
 }
@@ -243,11 +275,10 @@ func (f *fitter) moments(rows [][]float64, iterations int, df float64) moments {
 func (f *fitter) weigh(weights []float64, rows [][]float64, m *moments, df float64) {
 	c := m.shrunk(f, 1, 0.1)
 	for _, g := range byPattern(rows) {
-		chol, ok := factor(g.cells, c.At, fillNoise)
-		if !ok {
+		if !f.work.factor(g.cells, c.At, fillNoise) {
 			continue
 		}
-		for i, q := range distances(m.mean, chol, &g) {
+		for i, q := range f.work.distances(m.mean, &g) {
 			weights[g.at[i]] = (df + float64(len(g.cells))) / (df + q)
 		}
 	}
@@ -275,22 +306,20 @@ func (w *stack) subtract(from *mat.SymDense) {
 // whether cells were missing.
 func (f *fitter) fill(into, row []float64, m *moments, known *stack) bool {
 	copy(into, row)
-	o := observed(row)
-	n := len(row)
-	if len(o) == n {
+	if !slices.ContainsFunc(row, math.IsNaN) {
 		return false
 	}
+	o := observed(row)
+	n := len(row)
 	for k, x := range row {
 		if math.IsNaN(x) {
 			into[k] = m.mean[k]
 		}
 	}
-	chol, ok := factor(o, m.cov.At, fillNoise)
-	if !ok {
+	if !f.work.factor(o, m.cov.At, fillNoise) {
 		return true // without a factor the row says nothing about what it lacks
 	}
-	var u mat.TriDense
-	chol.UTo(&u)
+	u := f.work.upper()
 	w := blas64.General{Rows: len(o), Cols: n, Stride: n, Data: make([]float64, len(o)*n)}
 	d := blas64.Vector{N: len(o), Inc: 1, Data: make([]float64, len(o))}
 	for a, k := range o {
@@ -299,8 +328,8 @@ func (f *fitter) fill(into, row []float64, m *moments, known *stack) bool {
 			w.Data[a*n+j] = m.cov.At(k, j)
 		}
 	}
-	blas64.Trsm(blas.Left, blas.Trans, 1, u.RawTriangular(), w)
-	blas64.Trsv(blas.Trans, u.RawTriangular(), d)
+	blas64.Trsm(blas.Left, blas.Trans, 1, u, w)
+	blas64.Trsv(blas.Trans, u, d)
 	for k, x := range row {
 		if math.IsNaN(x) {
 			into[k] += blas64.Dot(blas64.Vector{N: len(o), Data: w.Data[k:], Inc: n}, d)
@@ -310,21 +339,40 @@ func (f *fitter) fill(into, row []float64, m *moments, known *stack) bool {
 	return true
 }
 
-// factor is the Cholesky factor of cov over the given candidates plus noise.
-func factor(of []int, cov func(i, j int) float64, noise float64) (*mat.Cholesky, bool) {
-	s := mat.NewSymDense(len(of), nil)
+// triangle is an upper Cholesky factor U of cov over some candidates plus noise, in the memory of whoever asked for it.
+type triangle struct {
+	n    int
+	data []float64
+	rows []float64 // scratch of distances
+}
+
+// factor computes UᵀU = cov[of, of] + noise; false: it is not positive definite.
+func (t *triangle) factor(of []int, cov func(i, j int) float64, noise float64) bool {
+	n := len(of)
+	t.n = n
+	t.data = slices.Grow(t.data[:0], n*n)[:n*n]
 	for a, i := range of {
-		for b := 0; b <= a; b++ {
-			v := cov(i, of[b])
-			if a == b {
-				v += noise + 1e-9
-			}
-			s.SetSym(a, b, v)
+		row := t.data[a*n : (a+1)*n]
+		for b := a; b < n; b++ {
+			row[b] = cov(of[b], i)
 		}
+		row[a] += noise + 1e-9
 	}
-	var chol mat.Cholesky
-	ok := chol.Factorize(s)
-	return &chol, ok
+	_, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Upper, N: n, Data: t.data, Stride: n})
+	return ok
+}
+
+func (t *triangle) upper() blas64.Triangular {
+	return blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: t.n, Data: t.data, Stride: t.n}
+}
+
+// logDet is that of UᵀU.
+func (t *triangle) logDet() float64 {
+	sum := 0.0
+	for i := range t.n {
+		sum += 2 * math.Log(t.data[i*t.n+i])
+	}
+	return sum
 }
 
 // means are the candidates' means over the rows that have them, drawn to their family's mean by half a row and that to
@@ -374,11 +422,14 @@ func (f *fitter) weightedMeans(rows [][]float64, weights []float64) []float64 {
 // shrunk is (1-w)·S + w·T, widened for the uncertainty of a mean that was itself estimated: (R+1)/(R-1).
 func (m *moments) shrunk(f *fitter, target int, w float64) Symmetric {
 	n := len(f.families)
-	sd := make([]float64, n)
-	for k := range n {
-		sd[k] = math.Sqrt(max(m.cov.At(k, k), 1e-9))
+	if m.sd == nil {
+		m.sd = make([]float64, n)
+		for k := range n {
+			m.sd[k] = math.Sqrt(max(m.cov.At(k, k), 1e-9))
+		}
+		m.within, m.between = f.correlations(m.cov, m.sd)
 	}
-	within, between := f.correlations(m.cov, sd)
+	within, between := m.within, m.between
 	if target == 1 {
 		all := within.sum + between.sum
 		within.sum, between.sum = all, all
@@ -387,23 +438,27 @@ func (m *moments) shrunk(f *fitter, target int, w float64) Symmetric {
 	}
 	rest := min(max(between.mean(f.rest), 0), 0.98)
 	same := min(max(within.mean(f.same), rest), 0.98)
+	if target == 0 {
+		rest, same = 0, 0
+	}
 	widen := 1.0
 	if m.rows > 1 {
 		widen = float64(m.rows+1) / float64(m.rows-1)
 	}
-	return newSymmetric(n, func(i, j int) float64 {
-		t := 0.0
-		switch {
-		case i == j:
-			t = sd[i] * sd[i]
-		case target == 0:
-		case f.families[i] == f.families[j]:
-			t = same * sd[i] * sd[j]
-		default:
-			t = rest * sd[i] * sd[j]
+	raw := m.cov.RawSymmetric()
+	out := make(Symmetric, 0, n*(n+1)/2)
+	for i := range n {
+		si := w * m.sd[i]
+		for j := range i {
+			t := rest
+			if f.families[i] == f.families[j] {
+				t = same
+			}
+			out = append(out, widen*((1-w)*raw.Data[j*raw.Stride+i]+si*t*m.sd[j]))
 		}
-		return widen * ((1-w)*m.cov.At(i, j) + w*t)
-	})
+		out = append(out, widen*((1-w)*raw.Data[i*raw.Stride+i]+si*m.sd[i]))
+	}
+	return out
 }
 
 type correlation struct{ sum, pairs float64 }
@@ -458,21 +513,20 @@ func byPattern(rows [][]float64) []pattern {
 
 // logLikelihood of rows under a Student-t with that mean, scatter cov + noise·I and degrees of freedom (infinite: a
 // Gaussian), up to a constant that depends on the number of cells alone.
-func logLikelihood(mean []float64, cov Symmetric, noise, df float64, groups []pattern) float64 {
+func (f *fitter) logLikelihood(mean []float64, cov Symmetric, noise, df float64, groups []pattern) float64 {
 	sum := 0.0
 	for _, g := range groups {
-		chol, ok := factor(g.cells, cov.At, noise)
-		if !ok {
+		if !f.work.factor(g.cells, cov.At, noise) {
 			return math.Inf(-1)
 		}
 		n := float64(len(g.cells))
-		sum -= 0.5 * float64(len(g.rows)) * chol.LogDet()
+		sum -= 0.5 * float64(len(g.rows)) * f.work.logDet()
 		if !math.IsInf(df, 1) {
 			a, _ := math.Lgamma((df + n) / 2)
 			b, _ := math.Lgamma(df / 2)
 			sum += float64(len(g.rows)) * (a - b - 0.5*n*math.Log(df/2))
 		}
-		for _, q := range distances(mean, chol, &g) {
+		for _, q := range f.work.distances(mean, &g) {
 			if math.IsInf(df, 1) {
 				sum -= 0.5 * q
 			} else {
@@ -485,19 +539,18 @@ func logLikelihood(mean []float64, cov Symmetric, noise, df float64, groups []pa
 
 // distances are the squared Mahalanobis distances of the rows. With cov + noise = UᵀU they are the squared lengths of
 // the columns of U⁻ᵀ·(rows - mean).
-func distances(mean []float64, chol *mat.Cholesky, g *pattern) []float64 {
-	z := blas64.General{Rows: len(g.cells), Cols: len(g.rows), Stride: len(g.rows), Data: make([]float64, len(g.cells)*len(g.rows))}
+func (t *triangle) distances(mean []float64, g *pattern) []float64 {
+	n, m := len(g.cells), len(g.rows)
+	t.rows = slices.Grow(t.rows[:0], n*m)[:n*m]
 	for a, k := range g.cells {
 		for i, r := range g.rows {
-			z.Data[a*z.Stride+i] = r[k] - mean[k]
+			t.rows[a*m+i] = r[k] - mean[k]
 		}
 	}
-	var u mat.TriDense
-	chol.UTo(&u)
-	blas64.Trsm(blas.Left, blas.Trans, 1, u.RawTriangular(), z)
-	q := make([]float64, len(g.rows))
+	blas64.Trsm(blas.Left, blas.Trans, 1, t.upper(), blas64.General{Rows: n, Cols: m, Stride: m, Data: t.rows})
+	q := make([]float64, m)
 	for a := range g.cells {
-		for i, x := range z.Data[a*z.Stride : (a+1)*z.Stride] {
+		for i, x := range t.rows[a*m : (a+1)*m] {
 			q[i] += x * x
 		}
 	}

@@ -43,7 +43,7 @@ func (a *Allocator) NextInto(class string, b *Buffer) (Decision, bool) {
 	if !ok {
 		return Decision{}, false
 	}
-	return Decision{Search: p.search.id, Candidate: p.search.arms[p.arm].ID, Class: class, Reason: a.reason(p, c, b)}, true
+	return Decision{Search: p.search.id, Candidate: p.search.arms[p.arm].ID, Class: class, Limit: p.search.limit(a, c), Reason: a.reason(p, c, b)}, true
 }
 
 // pick decides. On the default path it allocates nothing.

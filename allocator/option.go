@@ -37,15 +37,24 @@ type Options struct {
 	Rates map[string]float64 `json:"rates,omitempty"`
 	// Service is the exponent of the attained share in the default policy's score; 0 = 1/2.
 	Service float64 `json:"service,omitempty"`
+	// Floor is added to the attained share in that score: it caps the credit of a search that has had nothing; 0 = 1/10.
+	Floor float64 `json:"floor,omitempty"`
 	// Patience is how many times faster another class of the pool must be before a candidate is kept for it; 0 = 10.
 	Patience float64 `json:"patience,omitempty"`
 	// Wait bounds starvation: a runnable search is overdue after Wait × (runnable searches) decisions of a class; 0 = 8.
 	Wait   int           `json:"wait,omitempty"`
 	Settle SettleOptions `json:"settle"`
+	Limit  LimitOptions  `json:"limit"`
 	Hybrid HybridOptions `json:"hybrid"`
 	Seed   uint64        `json:"seed,omitempty"` // of the random policy
 	// Order is in which most-cited and most-recent train a search's candidates; those it doesn't name come last, by id.
 	Order []CandidateID `json:"order,omitempty"`
+}
+
+// LimitOptions are the constants of "limits": when a trial that takes long is put aside (default policy).
+type LimitOptions struct {
+	Off   bool    `json:"off,omitempty"`   // every trial runs to its end
+	Slack float64 `json:"slack,omitempty"` // how many times more the best alternative must promise per second; 0 = 4
 }
 
 // SettleOptions are the constants of "likely final".
@@ -84,7 +93,7 @@ func (o Options) filled() (Options, error) {
 		value *float64
 		unset float64
 	}{
-		{"service", &o.Service, 0.5}, {"patience", &o.Patience, 10},
+		{"limit.slack", &o.Limit.Slack, 4}, {"service", &o.Service, 0.5}, {"floor", &o.Floor, 0.1}, {"patience", &o.Patience, 10},
 		{"settle.chance", &o.Settle.Chance, 0.05}, {"settle.price", &o.Settle.Price, 0.5},
 		{"hybrid.delta", &o.Hybrid.Delta, 0.1}, {"hybrid.beta", &o.Hybrid.Beta, 1},
 	} {

@@ -69,7 +69,7 @@ func (s *search) cheapest(a *Allocator, k int) float64 {
 	low := math.Inf(1)
 	for c := range a.classes {
 		if can&(1<<c) != 0 {
-			low = min(low, s.logCost(a, k, c))
+			low = min(low, s.logPrice(a, k, c))
 		}
 	}
 	return math.Exp(low)

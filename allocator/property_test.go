@@ -16,12 +16,31 @@ type scenario struct {
 	searches []SearchAdded
 	devices  int
 	seed     uint64
+	past     bool // the prior is fitted from past searches, which know how long candidates take
+}
+
+// known is a prior from past searches, with seconds in a unit.
+func (s scenario) known(t testing.TB, scale float64) *Prior {
+	var rows []Row
+	for i := range 6 {
+		r := Row{Quality: map[CandidateID]float64{}, Seconds: map[CandidateID]float64{}}
+		for _, m := range catalogue(12) {
+			q, sec := truth(SearchID(fmt.Sprint("past", i)), m.ID)
+			r.Quality[m.ID], r.Seconds[m.ID] = q, sec*scale
+		}
+		rows = append(rows, r)
+	}
+	p, err := FitPrior(rows, nil, FitOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func drawScenario(t *rapid.T) scenario {
 	s := scenario{
 		options: Options{Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"), Settle: SettleOptions{Off: rapid.Bool().Draw(t, "settle off")}},
-		devices: rapid.IntRange(1, 4).Draw(t, "devices"), seed: rapid.Uint64Range(0, 1000).Draw(t, "seed"),
+		devices: rapid.IntRange(1, 4).Draw(t, "devices"), past: rapid.Bool().Draw(t, "past"), seed: rapid.Uint64Range(0, 1000).Draw(t, "seed"),
 	}
 	for i := range rapid.IntRange(1, 6).Draw(t, "searches") {
 		s.searches = append(s.searches, SearchAdded{
@@ -35,7 +54,12 @@ func drawScenario(t *rapid.T) scenario {
 // play runs a scenario until nothing is left and returns the decisions; hook sees the allocator before each.
 func (s scenario) play(t testing.TB, scale float64, hook func(*Allocator) *Allocator) []string {
 	a := fresh(t, s.options)
+	var prior *Prior
+	if s.past {
+		prior = s.known(t, scale)
+	}
 	for _, e := range s.searches {
+		e.Prior = prior
 		e.Arms = slices.Clone(e.Arms)
 		for i := range e.Arms {
 			e.Arms[i].Estimate = map[string]float64{"cpu1": e.Arms[i].Estimate["cpu1"] * scale}
@@ -67,6 +91,11 @@ func (s scenario) play(t testing.TB, scale float64, hook func(*Allocator) *Alloc
 		flying = slices.Delete(flying, i, i+1)
 		q, sec := truth(e.Search, e.Candidate)
 		sec *= scale
+		if e.Limit > 0 && sec > e.Limit {
+			log = append(log, fmt.Sprint(e.Search, " ", e.Candidate, " is put aside"))
+			must(t, a, TrialOverran{Search: e.Search, Candidate: e.Candidate, Seconds: e.Limit, Charge: e.Limit})
+			continue
+		}
 		switch h >> 32 % 12 {
 		case 0:
 			must(t, a, TrialLost{Search: e.Search, Candidate: e.Candidate, Charge: sec})
@@ -106,6 +135,91 @@ func TestPropertyUnitOfCostChangesNothing(t *testing.T) {
 		want := s.play(t, 1, nil)
 		if got := s.play(t, 60, nil); !slices.Equal(got, want) {
 			r.Fatalf("in seconds %v\nin minutes %v", want, got)
+		}
+	})
+}
+
+// The paper's rules see qualities only as differences: a constant on all of them, history included, changes nothing.
+func TestPropertyLevelOfQualityChangesNothingForThePaper(t *testing.T) {
+	ids := catalogue(12)
+	past := func(raise float64) *Prior {
+		var rows []Row
+		for i := range 6 {
+			r := Row{Quality: map[CandidateID]float64{}, Seconds: map[CandidateID]float64{}}
+			for _, m := range ids {
+				q, sec := truth(SearchID(fmt.Sprint("past", i)), m.ID)
+				r.Quality[m.ID], r.Seconds[m.ID] = q/2+raise, sec
+			}
+			rows = append(rows, r)
+		}
+		p, err := FitPaperPrior(rows, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	low, high := past(0), past(0.25)
+	rapid.Check(t, func(r *rapid.T) {
+		policy := rapid.SampledFrom([]string{PolicyRoundRobin, PolicyGreedy, PolicyHybrid}).Draw(r, "policy")
+		n := rapid.IntRange(1, 6).Draw(r, "searches")
+		salt := rapid.IntRange(0, 1000).Draw(r, "salt")
+		decide := func(p *Prior, raise float64) (log []string) {
+			a := fresh(t, Options{Policy: policy})
+			for i := range n {
+				must(t, a, SearchAdded{Search: SearchID(fmt.Sprint("s", i)), Arms: ids, Prior: p})
+			}
+			for {
+				d, ok := a.Next("cpu1")
+				if !ok {
+					return log
+				}
+				q, sec := truth(SearchID(fmt.Sprint(d.Search, salt)), d.Candidate)
+				must(t, a, TrialStarted{d.Search, d.Candidate, "cpu1"},
+					TrialEnded{Search: d.Search, Candidate: d.Candidate, Outcome: OK, Quality: q/2 + raise, Seconds: sec, Charge: sec})
+				log = append(log, fmt.Sprint(d.Search, " ", d.Candidate))
+			}
+		}
+		if one, two := decide(low, 0), decide(high, 0.25); !slices.Equal(one, two) {
+			r.Fatalf("%s: %v\na quarter higher %v", policy, one, two)
+		}
+	})
+}
+
+// Whatever happens to trials on the way, when nothing is left to run every candidate that was started has come to one
+// of the four ends, or nobody wanted it again; none is still running, and none has ended twice.
+func TestPropertyEveryTrialEnds(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		s := drawScenario(r)
+		ended := map[string]bool{}
+		var last *Allocator
+		s.play(t, 1, func(a *Allocator) *Allocator {
+			last = a
+			for _, id := range a.Searches() {
+				v, _ := a.View(id)
+				for _, c := range v.Candidates {
+					key := fmt.Sprint(id, " ", c.ID)
+					switch c.State {
+					case TriedOK, TriedCensored, TriedFailed:
+						ended[key] = true
+					default:
+						if ended[key] {
+							r.Fatalf("%s had ended and is %s again", key, c.State)
+						}
+					}
+				}
+			}
+			return a
+		})
+		for _, id := range last.Searches() {
+			v, _ := last.View(id)
+			for _, c := range v.Candidates {
+				if c.State == Running {
+					r.Fatalf("%s of %s never ended", c.ID, id)
+				}
+				if c.State == Untried && !v.Outlook.LikelyFinal && !v.Outlook.Exhausted {
+					r.Fatalf("%s of %s was left: %+v", c.ID, id, v.Outlook)
+				}
+			}
 		}
 	})
 }

@@ -63,6 +63,7 @@ type arm struct {
 	infeasible uint64
 	quality    float64 // -1: none
 	charge     float64
+	overran    float64 // the most seconds after which it was put aside
 }
 
 // flight is a trial that is running.
@@ -82,7 +83,8 @@ type note struct {
 	Timed     bool        `json:"timed,omitempty"`         // LogSec is one
 	QNoise    float64     `json:"quality_noise,omitempty"` // beside the prior's
 	SNoise    float64     `json:"seconds_noise,omitempty"`
-	Own       bool        `json:"own,omitempty"` // of this search and data version
+	Longer    bool        `json:"longer,omitempty"` // put aside: took longer than LogSec, and told no quality
+	Own       bool        `json:"own,omitempty"`    // of this search and data version
 }
 
 // Noise added to what is not quite an observation of this search, as variances.
@@ -148,6 +150,9 @@ func (s *search) rebuild(a *Allocator) {
 	s.logSec = nil
 	s.growClasses(a)
 	s.strange, s.runs = 0, 0
+	for k := range s.arms {
+		s.arms[k].overran = 0
+	}
 	for i := range s.log {
 		s.learn(a, &s.log[i])
 	}
@@ -179,6 +184,13 @@ func (s *search) growClasses(a *Allocator) {
 func (s *search) learn(a *Allocator, n *note) {
 	k := s.find(n.Candidate)
 	if k < 0 {
+		return
+	}
+	if n.Longer {
+		s.outlast(k, a.classIndex(n.Class), n.LogSec, s.prior.Seconds.Noise+n.SNoise)
+		if n.Own {
+			s.arms[k].overran = max(s.arms[k].overran, math.Exp(n.LogSec))
+		}
 		return
 	}
 	z := s.quality.observe(k, -1, s.scale.to(n.Quality), s.prior.Quality.Noise+s.onScale(n.QNoise))

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-const snapshotFormat = 2
+const snapshotFormat = 3
 
 // A snapshot holds what cannot be derived: options, priors, observations, flights, charges, turns. Posteriors and orders
 // are rebuilt from it, by the same operations in the same order, so the numbers are the same to the last bit.
@@ -217,7 +217,7 @@ func (a *Allocator) restoreSearch(x *snapshotSearch, priors map[string]*Prior) e
 	}
 	for i := range s.log {
 		n := &s.log[i]
-		if checkQuality(n.Quality) != nil || n.Timed && a.classIndex(n.Class) < 0 || n.QNoise < 0 || n.SNoise < 0 {
+		if checkQuality(n.Quality) != nil || (n.Timed || n.Longer) && a.classIndex(n.Class) < 0 || n.QNoise < 0 || n.SNoise < 0 {
 			return fmt.Errorf("its observation %d, of candidate %q, cannot be", i+1, n.Candidate)
 		}
 	}

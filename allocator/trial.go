@@ -22,7 +22,7 @@ func (a *Allocator) start(s *search, e *TrialStarted) error {
 		return err
 	}
 	a.hybrid.note(a, s, c)
-	f := flight{arm: k, class: c, charge: math.Exp(s.logCost(a, k, c)), bound: s.bound(a, k, c)}
+	f := flight{arm: k, class: c, charge: math.Exp(s.logPrice(a, k, c)), bound: s.bound(a, k, c)}
 	s.flying = append(s.flying, f)
 	slices.SortFunc(s.flying, func(x, y flight) int { return x.arm - y.arm })
 	s.arms[k].state = Running
@@ -156,6 +156,30 @@ func (a *Allocator) lose(s *search, e *TrialLost) error {
 		return fmt.Errorf("candidate %q: %w", e.Candidate, err)
 	}
 	s.arms[s.land(i, e.Charge).arm].state = Untried
+	return nil
+}
+
+// overrun puts a trial aside that has reached its limit.
+func (a *Allocator) overrun(s *search, e *TrialOverran) error {
+	i, err := s.running(a, e.Candidate, e.Class)
+	if err != nil {
+		return err
+	}
+	if err := charge(e.Charge); err != nil {
+		return fmt.Errorf("candidate %q: %w", e.Candidate, err)
+	}
+	if !(e.Seconds > 0) || math.IsInf(e.Seconds, 0) {
+		return fmt.Errorf("candidate %q: it was put aside after %v s; that must be a positive number", e.Candidate, e.Seconds)
+	}
+	f := s.land(i, e.Charge)
+	arm := &s.arms[f.arm]
+	arm.state = Untried
+	if arm.removed {
+		return nil
+	}
+	n := note{Candidate: arm.ID, Class: a.classes[f.class].name, LogSec: math.Log(e.Seconds), Longer: true, Own: true}
+	s.log = append(s.log, n)
+	s.learn(a, &n)
 	return nil
 }
 

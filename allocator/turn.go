@@ -12,8 +12,8 @@ type place struct {
 	rank, wait            int     // positions in the ladders, -1 = absent
 }
 
-// key is the score by which turns are given: log(gain per charge) - service·log(load + mean/10). Divided by the mean
-// inside the logarithm it is log(EI/s) - ½·log(attained share + 0.1); the mean is the same for all and left out. The
+// key is the score by which turns are given: log(gain per charge) - service·log(load + floor·mean). Divided by the mean
+// inside the logarithm it is log(EI/s) - ½·log(attained share + 1/10); the mean is the same for all and left out. The
 // smaller the mean, the larger the key. Openings come before everything else.
 func (a *Allocator) key(s *search, p *place, mean float64) float64 {
 	if p.stage > 0 {
@@ -23,7 +23,7 @@ func (a *Allocator) key(s *search, p *place, mean float64) float64 {
 	if a.opts.Policy != PolicyDefault {
 		service = 0
 	}
-	load := (s.attained+s.expected)/s.owners + 0.1*mean
+	load := (s.attained+s.expected)/s.owners + a.opts.Floor*mean
 	if load <= 0 || service == 0 { // load is 0 only while every load is
 		return p.logScore
 	}
@@ -137,11 +137,18 @@ func (l *ladder) top(a *Allocator) *search {
 	return t.best
 }
 
+// topBut is top without one search; nil: there is no other.
+func (l *ladder) topBut(a *Allocator, but *search) *search {
+	t := topSearch{ladder: l, allocator: a, mean: a.mean(), but: but}
+	t.visit(0)
+	return t.best
+}
+
 type topSearch struct {
 	ladder    *ladder
 	allocator *Allocator
 	mean      float64
-	best      *search
+	best, but *search
 	score     float64
 }
 
@@ -155,7 +162,7 @@ func (t *topSearch) visit(i int) {
 		return
 	}
 	score := t.allocator.key(s, p, t.mean)
-	if t.best == nil || score > t.score || score == t.score && s.id < t.best.id {
+	if s != t.but && (t.best == nil || score > t.score || score == t.score && s.id < t.best.id) {
 		t.best, t.score = s, score
 	}
 	t.visit(2*i + 1)

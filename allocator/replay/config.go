@@ -59,6 +59,11 @@ type Config struct {
 	Settle bool `json:"settle,omitempty"`
 	// NoRho leaves finish-time fairness out, which takes as long again as all the rest.
 	NoRho bool `json:"-"`
+	// Short ends a draw when every tenant's loss is at most the smallest target: the figures up to there are the same, the area
+	// under the curve is not told.
+	Short bool `json:"-"`
+	// Variants are the default policy with other options; Policies may name them.
+	Variants map[string]allocator.Options `json:"variants,omitempty"`
 	// Options of the allocator; Policy, Seed and Order are the replay's.
 	Options allocator.Options `json:"options"`
 	// Family groups candidates; nil = the id without a trailing "-NN".
@@ -84,7 +89,7 @@ func (c Config) filled() (Config, error) {
 		c.Policies = []string{allocator.PolicyRoundRobin, allocator.PolicyHybrid, allocator.PolicyDefault, Clairvoyant}
 	}
 	for i, p := range c.Policies {
-		if p != Clairvoyant && !slices.Contains(allocator.Policies(), p) {
+		if _, variant := c.Variants[p]; p != Clairvoyant && !variant && !slices.Contains(allocator.Policies(), p) {
 			return c, fmt.Errorf("unknown policy %q; there are %s and %s", p, strings.Join(allocator.Policies(), ", "), Clairvoyant)
 		}
 		if slices.Contains(c.Policies[:i], p) {

@@ -61,6 +61,7 @@ func (w *world) outcome(policy string) (outcome, error) {
 type flight struct {
 	tenant, arm int
 	start, end  float64
+	over        bool // put aside at its limit
 }
 
 // play runs one policy for some tenants, until nothing is left to lose or to run.
@@ -85,6 +86,10 @@ func (w *world) play(policy string, tenants []int, times []float64, devices int)
 	}
 	var flying []flight
 	clock, spent, come := 0.0, 0.0, 0
+	enough := 1e-12
+	if w.config.Short {
+		enough += slices.Min(goals)
+	}
 	note := func() {
 		out.trace = append(out.trace, point{spent, clock, mean(loss), slices.Max(loss)})
 		for i := range loss {
@@ -104,11 +109,16 @@ func (w *world) play(policy string, tenants []int, times []float64, devices int)
 			come++
 		}
 		for len(flying) < devices {
-			t, k, ok := driver.next()
+			t, k, limit, ok := driver.next()
 			if !ok {
 				break
 			}
-			flying = append(flying, flight{t, k, clock, clock + w.cost[w.tenants[t]][k]})
+			x := w.cost[w.tenants[t]][k]
+			f := flight{tenant: t, arm: k, start: clock, end: clock + x}
+			if limit > 0 && x > limit {
+				f.over, f.end = true, clock+limit
+			}
+			flying = append(flying, f)
 		}
 		first := -1
 		for i, f := range flying {
@@ -127,10 +137,10 @@ func (w *world) play(policy string, tenants []int, times []float64, devices int)
 		flying = slices.Delete(flying, first, first+1)
 		clock = f.end
 		spent += f.end - f.start
-		if err := driver.ended(f.tenant, f.arm); err != nil {
+		if err := driver.ended(f); err != nil {
 			return out, err
 		}
-		if told := w.seen[f.tenant][f.arm]; told > best[f.tenant] { // false for a failure
+		if told := w.seen[f.tenant][f.arm]; told > best[f.tenant] && !f.over { // false for a failure
 			best[f.tenant] = told
 			loss[at[f.tenant]] = w.top(f.tenant) - w.quality[w.tenants[f.tenant]][f.arm]
 		}
@@ -142,7 +152,7 @@ func (w *world) play(policy string, tenants []int, times []float64, devices int)
 		spent = running
 		note()
 		spent = ended
-		if !w.config.Settle && slices.Max(loss) <= 1e-12 {
+		if !w.config.Settle && slices.Max(loss) <= enough {
 			break
 		}
 	}
@@ -167,8 +177,8 @@ func mean(xs []float64) float64 {
 // driver is how play asks a policy: who comes, what to start next, what has ended.
 type driver struct {
 	arrive func(tenant int) error
-	next   func() (tenant, arm int, ok bool)
-	ended  func(tenant, arm int) error
+	next   func() (tenant, arm int, limit float64, ok bool)
+	ended  func(flight) error
 }
 
 func (w *world) driver(policy string) (driver, error) {
@@ -176,6 +186,9 @@ func (w *world) driver(policy string) (driver, error) {
 		return w.clairvoyant(), nil
 	}
 	o := w.config.Options
+	if v, ok := w.config.Variants[policy]; ok {
+		o, policy = v, allocator.PolicyDefault
+	}
 	o.Policy, o.Seed = policy, w.config.Seed
 	o.Settle.Off = !w.config.Settle
 	o.Order = nil
@@ -203,17 +216,22 @@ func (w *world) driver(policy string) (driver, error) {
 			number[name(t)] = t
 			return a.Apply(allocator.SearchAdded{Search: name(t), Owners: 1, Arms: w.arms, Examples: size[0], Features: size[1], Prior: p})
 		},
-		next: func() (int, int, bool) {
+		next: func() (int, int, float64, bool) {
 			d, ok := a.Next(class)
 			if !ok || broken != nil {
-				return 0, 0, false
+				return 0, 0, 0, false
 			}
 			broken = a.Apply(allocator.TrialStarted{Search: d.Search, Candidate: d.Candidate, Class: class})
-			return number[d.Search], column[d.Candidate], broken == nil
+			return number[d.Search], column[d.Candidate], d.Limit, broken == nil
 		},
-		ended: func(t, k int) error {
+		ended: func(f flight) error {
 			if broken != nil {
 				return broken
+			}
+			t, k := f.tenant, f.arm
+			if f.over {
+				x := f.end - f.start
+				return a.Apply(allocator.TrialOverran{Search: name(t), Candidate: w.ids[k], Class: class, Seconds: x, Charge: x})
 			}
 			x := w.cost[w.tenants[t]][k]
 			e := allocator.TrialEnded{Search: name(t), Candidate: w.ids[k], Class: class, Outcome: allocator.OK, Quality: w.seen[t][k], Seconds: x, Charge: x}
@@ -231,7 +249,7 @@ func (w *world) clairvoyant() driver {
 	best := make([]float64, len(w.tenants)) // counting what is in flight
 	return driver{
 		arrive: func(t int) error { here[t] = true; return nil },
-		next: func() (int, int, bool) {
+		next: func() (int, int, float64, bool) {
 			tenant, arm, rate := -1, -1, 0.0
 			for t, i := range w.tenants {
 				if !here[t] {
@@ -244,11 +262,11 @@ func (w *world) clairvoyant() driver {
 				}
 			}
 			if tenant < 0 {
-				return 0, 0, false
+				return 0, 0, 0, false
 			}
 			best[tenant] = w.quality[w.tenants[tenant]][arm]
-			return tenant, arm, true
+			return tenant, arm, 0, true
 		},
-		ended: func(int, int) error { return nil },
+		ended: func(flight) error { return nil },
 	}
 }

@@ -145,9 +145,9 @@ func (w *world) fit() error {
 	for _, p := range w.config.Policies {
 		switch {
 		case p == Clairvoyant:
-		case ofPaper(p) && w.paper == nil:
+		case w.config.ofPaper(p) && w.paper == nil:
 			w.paper, err = allocator.FitPaperPrior(w.history, w.config.Family)
-		case !ofPaper(p) && w.fitted == nil:
+		case !w.config.ofPaper(p) && w.fitted == nil:
 			w.fitted, err = allocator.FitPrior(w.history, w.config.Family, allocator.FitOptions{})
 		}
 		if err != nil {
@@ -158,14 +158,17 @@ func (w *world) fit() error {
 }
 
 // ofPaper tells which policies start from the paper's prior: a linear scale and costs that are a mean over history.
-func ofPaper(policy string) bool {
+func (c *Config) ofPaper(policy string) bool {
+	if _, ok := c.Variants[policy]; ok {
+		return false
+	}
 	return policy != allocator.PolicyDefault && policy != allocator.PolicyMMEI
 }
 
 // prior is what tenant t starts from under a policy; nil = families alone.
 func (w *world) prior(policy string, tenant int) (*allocator.Prior, error) {
 	p := w.fitted
-	if ofPaper(policy) {
+	if w.config.ofPaper(policy) {
 		p = w.paper
 	}
 	if !w.config.KnownCosts {
