@@ -127,9 +127,9 @@ func (s *search) considered(a *Allocator, k, c, stage int, cheapest float64) boo
 	return !s.keptForAnother(a, k, c)
 }
 
-// choose sets the search's place on class c: the arm with the highest expected gain in quality per expected charge,
+// choose sets the search's place on class c: the arm with the highest expected gain in quality per charge,
 //
-//	log EI(k) + log slope - log E[charge(k, c)],
+//	log EI(k) + log slope - log price(k, c),
 //
 // and the one after it. Ties go to the smaller id.
 func (s *search) choose(a *Allocator, c int) {

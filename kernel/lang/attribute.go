@@ -27,7 +27,7 @@ var attributes = []AttributeDoc{
 	{"state", "declared, searching or settled", false},
 	{"best", "candidate of the best model", false},
 	{"family", "family of the best model", false},
-	{"share", "part of the pool's time that the task gets now", true},
+	{"share", "device time the task had, over the mean of those that search (1 is as much as others)", true},
 	{"rho", "how much slower the pool is for you than a private fair share", true},
 	{"eta", "seconds until the task's next trial, as estimated", true},
 }

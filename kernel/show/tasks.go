@@ -42,7 +42,30 @@ func Tasks(mine string, tasks []api.Task) Output {
 	}
 	p.say("%s", first)
 	p.lay(t)
+	if line := sharing(mine, tasks); line != "" {
+		p.say("%s", line)
+	}
 	return p.output()
+}
+
+// sharing says what it meant for the user's tasks that others searched too: ρ, over their device time.
+func sharing(mine string, tasks []api.Task) string {
+	rho, weight := 0.0, 0.0
+	for _, t := range tasks {
+		if t.User == mine && t.Rho != nil {
+			rho += *t.Rho * max(t.Seconds, 1)
+			weight += max(t.Seconds, 1)
+		}
+	}
+	switch rho /= max(weight, 1e-9); {
+	case weight == 0:
+		return ""
+	case rho >= 1.05:
+		return "You: sharing made you " + significant(rho, 2) + " × slower than a private fair share."
+	case rho > 0 && rho < 0.95:
+		return "You: sharing made you " + significant(1/rho, 2) + " × faster than a private fair share."
+	}
+	return "You: as fast as with a private fair share."
 }
 
 // taskQuality is the figure of a task's row, with the part it is from.

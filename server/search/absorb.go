@@ -23,6 +23,9 @@ const (
 	maxServers = 20
 )
 
+// kindLate marks an attempt that was put aside at its limit and left nothing.
+const kindLate = "late"
+
 // lost counts the attempts that were lost: with their server (which has no
 // kind), and without.
 func lost(attempts []store.Attempt) (withServer, alone int) {
@@ -70,8 +73,10 @@ func (st *state) judge(tr store.Trial, attempt store.Attempt, events []trial.Eve
 		if attempt.Outcome == trial.OK && reasonOfDone(events) == "stopped" {
 			attempt.Outcome = trial.Stopped
 		}
-	case paused(events) && leaving == leaveAway:
+	case paused(events) && goes(leaving):
 		attempt.Outcome = trial.Paused
+	case leaving == leaveLate:
+		attempt.Outcome, attempt.Kind, attempt.Message = trial.Stopped, kindLate, "It takes longer than was thought, so others come first."
 	case leaving == leaveAway:
 		attempt.Outcome, attempt.Message = trial.Stopped, "Not wanted for now."
 	case leaving == leaveStop:
@@ -89,7 +94,9 @@ func (st *state) judge(tr store.Trial, attempt store.Attempt, events []trial.Eve
 	}
 	attempt.Charge = attempt.Seconds * rate
 
-	tr.Seconds += attempt.Seconds
+	if attempt.Kind != kindLate { // it starts anew: the seconds of its model don't count these
+		tr.Seconds += attempt.Seconds
+	}
 	tr.Charge += attempt.Charge
 	switch {
 	case v.result != nil && attempt.Outcome != trial.Failed:
@@ -102,7 +109,7 @@ func (st *state) judge(tr store.Trial, attempt store.Attempt, events []trial.Eve
 		}
 	case attempt.Outcome == trial.Paused:
 		v.requeued, tr.State = true, "paused"
-	case attempt.Outcome == trial.Stopped && leaving == leaveAway || attempt.Outcome == "lost" && again:
+	case attempt.Outcome == trial.Stopped && goes(leaving) || attempt.Outcome == "lost" && again:
 		v.requeued, tr.State = true, "queued"
 	case attempt.Outcome == trial.Stopped:
 		tr.State, tr.Message, tr.Ended = "stopped", attempt.Message, &now
@@ -200,7 +207,13 @@ func (st *state) finish(r *run, n engine.Notice) {
 	event := allocator.Event(allocator.TrialLost{
 		Search: allocator.SearchID(r.trial.SearchID), Candidate: allocator.CandidateID(r.trial.Candidate), Charge: v.attempt.Charge,
 	})
-	if !v.requeued {
+	switch {
+	case r.leaving == leaveLate && v.requeued && v.attempt.Seconds > 0:
+		event = allocator.TrialOverran{
+			Search: allocator.SearchID(r.trial.SearchID), Candidate: allocator.CandidateID(r.trial.Candidate),
+			Seconds: v.attempt.Seconds, Charge: v.attempt.Charge,
+		}
+	case !v.requeued:
 		e := ended(v.trial, r.attempt.DeviceClass)
 		e.Charge = v.attempt.Charge
 		event = e

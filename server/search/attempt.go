@@ -35,12 +35,17 @@ type run struct {
 	leaving string       // why it was asked to leave, empty while it wasn't
 }
 
-// Reasons of leaving: the trial is not wanted any more and is queued again,
-// or its best so far counts.
+// Reasons of leaving: the trial is not wanted any more and is queued again;
+// it takes longer than was thought, so what promises more comes first, and it
+// is queued again; or its best so far counts.
 const (
 	leaveAway = "away"
+	leaveLate = "late"
 	leaveStop = "stop"
 )
+
+// goes tells whether a trial that leaves for this reason is queued again.
+func goes(leaving string) bool { return leaving == leaveAway || leaving == leaveLate }
 
 // schedule gives every free device to whom the allocator names, then settles
 // searches that have nothing left to run.
@@ -59,6 +64,7 @@ func (st *state) schedule() {
 		}
 	}
 	st.settle()
+	st.share()
 	st.publishQueue()
 }
 
@@ -143,8 +149,27 @@ func (st *state) start(d gpu.Device, decision allocator.Decision) error {
 	if err := st.launch(t, r, resume); err != nil {
 		st.cfg.Log.Error("an attempt did not start", "trial", r.trial.ID, "error", err)
 		st.finish(r, engine.Notice{Folder: r.attempt.Folder, Kind: engine.Ended, Code: -1, Cause: trial.CauseLost, Message: err.Error()})
+		return nil
+	}
+	if decision.Limit > 0 {
+		st.putAsideAfter(r, max(time.Duration(decision.Limit*float64(time.Second)), st.cfg.LeastLimit))
 	}
 	return nil
+}
+
+// putAsideAfter lets the trial give way when it has run into its limit and
+// something else could have its device.
+func (st *state) putAsideAfter(r *run, limit time.Duration) {
+	time.AfterFunc(limit, func() {
+		st.tell(func(st *state) {
+			if st.runs[r.attempt.Folder] != r {
+				return
+			}
+			if _, wanted := st.alloc.Next(r.lease.Device.Class); wanted {
+				st.dismiss(r, leaveLate)
+			}
+		})
+	})
 }
 
 // launch writes the attempt's folder and hands it to the engine.
@@ -244,11 +269,11 @@ func (st *state) dismiss(r *run, why string) {
 	}
 	r.leaving = why
 	word := trial.Stop
-	if why == leaveAway && r.candidate.Pausable {
+	if goes(why) && r.candidate.Pausable {
 		word = trial.Pause
 	}
 	folder := r.attempt.Folder
-	if why == leaveAway && !r.candidate.Pausable {
+	if goes(why) && !r.candidate.Pausable {
 		st.signal(folder, "TERM")
 	} else {
 		if err := trial.SetControl(folder, word); err != nil {

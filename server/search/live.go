@@ -20,7 +20,7 @@ type Live struct {
 	Queue   *Queue
 	Feed    *FeedProgress
 	Share   *float64 // attained charge over the mean of the active searches
-	Rho     *float64
+	Rho     *float64 // times slower than with a fair share of its own
 }
 
 // Running is a trial at work.
@@ -130,6 +130,9 @@ func (st *state) posterior(t *tenant, l *Live) {
 		return
 	}
 	l.Share = &view.Share
+	if rho, ok := st.fair.rho(t.row.ID, st.now()); ok {
+		l.Rho = &rho
+	}
 	l.Arms = map[string]Arm{}
 	seconds := 0.0
 	for _, c := range view.Candidates {

@@ -43,6 +43,7 @@ type Config struct {
 	Ready   <-chan struct{} // no trial is started before it is closed; nil: at once
 
 	TrialSeconds float64          // longest one attempt may take; 0 = one hour
+	LeastLimit   time.Duration    // before that no trial is put aside for taking longer than was thought; 0 = 1 min
 	Grace        time.Duration    // between asking a trial to leave and killing it; 0 = 5 s
 	Now          func() time.Time // nil: time.Now
 }
@@ -73,6 +74,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.TrialSeconds == 0 {
 		cfg.TrialSeconds = 3600
 	}
+	if cfg.LeastLimit == 0 {
+		cfg.LeastLimit = time.Minute
+	}
 	if cfg.Grace == 0 {
 		cfg.Grace = 5 * time.Second
 	}
@@ -93,7 +97,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	st := &state{
 		Service: s, ctx: life, alloc: alloc, pool: pool,
-		runs: map[string]*run{}, tenants: map[string]*tenant{}, changes: map[string]*changes{},
+		runs: map[string]*run{}, tenants: map[string]*tenant{}, changes: map[string]*changes{}, fair: newFairness(),
 	}
 	if err := st.recover(ctx); err != nil {
 		stop()
@@ -150,6 +154,7 @@ type state struct {
 	runs    map[string]*run     // attempts at work, by folder
 	tenants map[string]*tenant  // searches the allocator knows, by id
 	changes map[string]*changes // feeds and refines at work or waiting, by task id
+	fair    fairness
 }
 
 func (s *Service) loop(ctx context.Context, st *state) {

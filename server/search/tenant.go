@@ -156,12 +156,32 @@ func (st *state) replay(r *store.Reader, t *tenant) error {
 			if err := st.alloc.Apply(allocator.TrialStarted{Search: id, Candidate: candidate, Class: class}); err != nil {
 				return err
 			}
-			if err := st.alloc.Apply(allocator.TrialLost{Search: id, Candidate: candidate, Class: class, Charge: tr.Charge}); err != nil {
+			attempts, err := r.Attempts(tr.ID)
+			if err != nil {
+				return err
+			}
+			if err := st.alloc.Apply(back(tr, attempts, id, class)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// back is a trial that is queued again, as the allocator hears of it: put
+// aside, if one of its attempts ran into its limit.
+func back(tr store.Trial, attempts []store.Attempt, id allocator.SearchID, class string) allocator.Event {
+	candidate := allocator.CandidateID(tr.Candidate)
+	seconds := 0.0
+	for _, a := range attempts {
+		if a.Kind == kindLate {
+			seconds = max(seconds, a.Seconds)
+		}
+	}
+	if seconds > 0 {
+		return allocator.TrialOverran{Search: id, Candidate: candidate, Class: class, Seconds: seconds, Charge: tr.Charge}
+	}
+	return allocator.TrialLost{Search: id, Candidate: candidate, Class: class, Charge: tr.Charge}
 }
 
 // ended is a finished trial as the allocator hears of it.
