@@ -68,44 +68,49 @@ def make(folder: Path, kind: str, rows: int) -> Path:
     return path
 
 
-def ingest(folder: Path, path: Path, program: dict) -> tuple[float, int, dict]:
-    """Seconds of an ingest in a process of its own, start included, its peak of private bytes, and its last event."""
+def ingest(folder: Path, path: Path, program: dict) -> tuple[float, float, int, dict]:
+    """What `timed` tells of an ingest in a process of its own, and its last event."""
     work = Path(tempfile.mkdtemp(dir=folder))
     (work / "ingest.json").write_text(json.dumps({"format": 1, "program": program, "sources": [{"name": path.name, "path": str(path)}]}))
     return *timed([sys.executable, "-m", "easeml.trainer", "ingest", str(work)]), json.loads((work / "events.jsonl").read_text().splitlines()[-1])
 
 
-def timed(command: list[str]) -> tuple[float, int]:
-    """Seconds and the peak of private bytes of a process, watched from outside."""
+def timed(command: list[str]) -> tuple[float, float, int]:
+    """Seconds, seconds of a CPU, and the peak of private bytes of a process from its start, watched from outside."""
     begun, peak = time.perf_counter(), 0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    while process.poll() is None:
+    while True:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            break
         try:
             with open(f"/proc/{process.pid}/smaps_rollup", encoding="ascii") as f:
                 peak = max(peak, sum(int(line.split()[1]) for line in f if line.startswith("Private_")) * 1024)
-            process.wait(0.02)
-        except (OSError, subprocess.TimeoutExpired):
-            continue
+        except OSError:
+            pass
+        time.sleep(0.02)
+    process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"{command} ended with {process.returncode}")
-    return time.perf_counter() - begun, peak
+    return time.perf_counter() - begun, used.ru_utime + used.ru_stime, peak
 
 
 def throughput(folder: Path) -> None:
-    """Each kind: ingest and peer in turns, the ratio of their times with its spread."""
-    print(f"Throughput, {TURNS} turns each, processes from their start (ratio: ingest / plain script; median, least–most)")
+    """Each kind: ingest and peer in turns; the ratio of their CPU seconds, which a busy machine changes least, with its spread."""
+    print(f"Throughput, {TURNS} turns each, processes from their start (ratio of CPU seconds, ingest / plain script: median, least–most)")
     for kind, rows in (("csv", 100_000), ("parquet", 100_000), ("jsonl", 100_000), ("xlsx", 20_000), ("npz", 200_000), ("png", 3_000)):
         path = make(folder, kind, rows)
         ours, theirs = [], []
         for _ in range(TURNS):
-            seconds, _, last = ingest(folder, path, PICTURES if kind == "png" else TABLE)
+            *took, last = ingest(folder, path, PICTURES if kind == "png" else TABLE)
             assert last["type"] == "done" and last["accepted"] == rows, last
-            ours.append(seconds)
-            theirs.append(timed([sys.executable, "-c", f"p = {str(path)!r}; {PEERS[kind]}"])[0])
-        ratios = sorted(a / b for a, b in zip(ours, theirs))
-        size = path.stat().st_size / 1e6
-        print(f"  {kind:8} {rows:8,} examples {size:7.1f} MB   ingest {statistics.median(ours):6.2f} s = {rows / statistics.median(ours):9,.0f} examples/s, {size / statistics.median(ours):6.1f} MB/s"
-              f"   plain {statistics.median(theirs):6.2f} s   ratio {statistics.median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})", flush=True)
+            ours.append(took)
+            theirs.append(timed([sys.executable, "-c", f"p = {str(path)!r}; {PEERS[kind]}"]))
+        ratios = sorted(a[1] / b[1] for a, b in zip(ours, theirs))
+        size, wall, cpu = path.stat().st_size / 1e6, statistics.median(o[0] for o in ours), statistics.median(o[1] for o in ours)
+        print(f"  {kind:8} {rows:8,} examples {size:6.1f} MB   ingest {wall:6.2f} s, CPU {cpu:6.2f} s: {rows / cpu:8,.0f} examples and {size / cpu:5.1f} MB a CPU second"
+              f"   plain {statistics.median(t[0] for t in theirs):6.2f} s, CPU {statistics.median(t[1] for t in theirs):6.2f} s"
+              f"   ratio {statistics.median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})", flush=True)
         path.unlink()
 
 
@@ -116,7 +121,7 @@ def memory(folder: Path) -> None:
         peaks, sizes = [], []
         for n in (rows, 4 * rows):
             path = make(folder, kind, n)
-            peaks.append(ingest(folder, path, PICTURES if kind == "png" else TABLE)[1] / 1e6)
+            peaks.append(ingest(folder, path, PICTURES if kind == "png" else TABLE)[2] / 1e6)
             sizes.append(path.stat().st_size / 1e6)
             path.unlink()
         print(f"  {kind:8} {rows:8,} examples, {sizes[0]:6.1f} MB: {peaks[0]:5.0f} MB   {4 * rows:8,} examples, {sizes[1]:6.1f} MB: {peaks[1]:5.0f} MB"

@@ -64,3 +64,61 @@ def test_what_was_found_out_is_said(tmp_path):
     assert "value labels of color, kind are used" in said["plants.sav"]
     assert "seen is read as dates: days since 1970-01-01 (UTC)" in said["comma.csv"]
     assert "wild is read as 1 for true and 0 for false" in said["comma.csv"]
+
+
+def test_sheets_and_header_rows(tmp_path):
+    from tables import workbook
+    path, rows = tmp_path / "book.xlsx", plants()
+    workbook(path, rows, above=3, sheets=("Notes", "Plants 2024"))
+    first = feed(tmp_path / "1", PLANTS, path)
+    assert first.ok and 'book.xlsx: the first sheet, "Notes", is read; it also has "Plants 2024"' in first.profile["read_as"]
+    for i, options in enumerate([{"sheet": "Plants 2024"}, {"sheet": "plants 2024", "header": "4"}, {"sheet": "2", "header": "on"}]):
+        fed = feed(tmp_path / f"a{i}", PLANTS, path, options=options)
+        assert fed.ok and fed.profile["examples"]["accepted"] == 80 and fed.index["row"][0] == 5, fed.last
+    for i, (options, said, hint) in enumerate([({"sheet": "Other"}, 'book.xlsx has no sheet "Other"; it has "Notes", "Plants 2024".', 'Say which: with sheet = "Notes"'),
+                                               ({"header": "900"}, "has only 84 rows", "header = 1"), ({"header": "maybe"}, 'not "maybe"', None)]):
+        fed = feed(tmp_path / f"b{i}", PLANTS, path, options=options)
+        assert fed.last["type"] == "failed" and said in fed.last["message"] and (hint is None or hint in fed.last["hint"]), fed.last
+
+
+def test_cells_of_a_workbook_are_rejected_by_their_row(tmp_path):
+    import openpyxl
+    book = openpyxl.Workbook()
+    for row in (["Height", "kind"], [1, "oak"], [None, None], ["tall", "elm"], [2.5, "ash"], [3, None]):
+        book.active.append(row)
+    book.save(tmp_path / "b.xlsx")
+    from folders import program
+    fed = feed(tmp_path / "1", program([{"name": "height", "tensor": [1]}], [{"name": "kind", "classes": ["oak", "elm"]}]), tmp_path / "b.xlsx")
+    assert [(r["row"], r["column"], r["value"], r["reason"]) for r in fed.rejects] == [
+        (4, "Height", "tall", '"tall" is not a number'), (5, "kind", "ash", 'kind "ash", but there are "oak", "elm"'), (6, "kind", None, "kind is missing")]
+
+
+@pytest.mark.parametrize("rows,found", [
+    ([["5.1", "3.5", "setosa"], ["4.9", "3.0", "setosa"]], (0, False)), ([["a", "b"], ["1", "2"]], (0, True)), ([["id", "2019", "2020"], ["x", "1", "2"]], (0, True)),
+    ([["Report"], [], ["a", "b", "c"], ["1", "2", "3"], ["4", "5", "6"]], (2, True)), ([["?", "3", "yes"], ["1", "3", "no"], ["2", "4", "no"]], (0, False)),
+    ([["name", "1", "2"], ["x", "0.5", "0.1"], ["y", "0.1", "0.2"]], (0, False)), ([["x"], ["1"], ["2"]], (0, True)), ([["word"], ["other"]], (0, True)),
+])
+def test_where_the_names_stand(rows, found):
+    from easeml.trainer.readers.csv import _is_number
+    from easeml.trainer.readers.header import find_header
+    assert find_header(rows, lambda c: _is_number(c, ".")) == found
+
+
+def test_json_is_read_piece_by_piece(tmp_path, monkeypatch):
+    from easeml.trainer.readers import Options
+    from easeml.trainer.readers import json as reader
+    monkeypatch.setattr(reader, "_CHUNK", 64)
+    monkeypatch.setattr(reader, "_BYTES", 1000)
+    monkeypatch.setattr(reader, "_ROWS", 7)
+    items = [{"a": i, "s": "ü\n]," * (i % 50), "n": [1.5e3, None, {"x": -i}]} for i in range(60)] + [{"late": 12345678901234567890}]
+    for name, text in (("a.json", json.dumps(items)), ("b.json", json.dumps(items, indent=3)), ("c.jsonl", "\n\n".join(map(json.dumps, items)))):
+        (tmp_path / name).write_text(text)
+        source = reader.JSON(name, tmp_path / name, Options({}))
+        assert source.names == ["a", "s", "n", "late"]
+        blocks = list(source.blocks())
+        assert len(blocks) == 9 and [v for b in blocks for v in b.columns["s"]][:60] == [i["s"] for i in items[:60]]
+        assert blocks[-1].columns["late"][-1] == 12345678901234567890
+    for text, said in (('[{"a": 1}, {"a": 2', "line 1, column"), ('[{"a": 1} {"a": 2}]', "Expecting ',' delimiter"), ('[{"a": 1},\n{"a": oops}]', "line 2, column 7"), ('[{"a": 1}] x', "Extra data")):
+        (tmp_path / "d.json").write_text(text)
+        fed = feed(tmp_path / str(abs(hash(text))), PLANTS, tmp_path / "d.json")
+        assert said in fed.last["message"], fed.last

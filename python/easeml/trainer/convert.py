@@ -121,8 +121,10 @@ def day_of(value: Any) -> float | None:
 
 def _quick(values: list) -> np.ndarray | None:
     """A list of numbers, of their text, and of empty cells as floats; None where there is anything else."""
+    if "_" in "".join([v for v in values if type(v) is str]):  # float("1_0") is 10
+        return None
     try:
-        return np.array(list(map(float, values))) if not any("_" in v for v in values if type(v) is str) else None  # float("1_0") is 10
+        return np.array(list(map(float, values)))
     except (TypeError, ValueError, OverflowError):
         pass
     try:

@@ -145,7 +145,7 @@ class CSV(Source):
                     raise Fault(f"{self.name}, line {line}: this is not a table ({error}).", where={"file": self.name, "line": line}) from None
                 row += 1
                 at, line = line, reader.line_num + 1
-                if row <= self._skipped or not record or not any(c.strip() for c in record):
+                if row <= self._skipped or not record or not record[0] and not any(c.strip() for c in record):
                     continue
                 if header:
                     header = False

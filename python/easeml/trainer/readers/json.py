@@ -108,11 +108,12 @@ class JSON(Source):
 
     def _of_array(self) -> Iterator[tuple[int, Any, str | None]]:
         """The items of an array, decoded one by one from a window on the text."""
-        number, lines, window, at, ended = 0, 1, "", 0, False
+        number, lines, before, window, at, ended = 0, 1, 0, "", 0, False  # before: characters of the line that left the window
         with self._open() as f:
             def more(size: int = _CHUNK) -> bool:
-                nonlocal window, at, lines, ended
+                nonlocal window, at, lines, before, ended
                 lines += window.count("\n", 0, at)
+                before = before + at if (last := window.rfind("\n", 0, at)) < 0 else at - last - 1
                 if len(window) - at > MOST_WHOLE:
                     raise self.fault(f"holds an item of more than {MOST_WHOLE // 1_000_000:,} million characters")
                 piece = f.read(max(size, len(window) - at))  # doubled: an item is not begun over and over
@@ -131,7 +132,8 @@ class JSON(Source):
 
             def bad(place: int, what: str) -> Fault:
                 line = lines + window.count("\n", 0, place)
-                column = place - window.rfind("\n", 0, place)
+                last = window.rfind("\n", 0, place)
+                column = place - last if last >= 0 else before + place + 1
                 return Fault(f"{self.name}, line {line}, column {column}: this is not JSON ({what}).", where={"file": self.name, "line": line})
 
             skip()
@@ -148,9 +150,10 @@ class JSON(Source):
                     try:
                         value, end = _DECODER.raw_decode(window, at)
                     except ValueError as error:
+                        begun = at
                         if ended or not more():
-                            place, what = getattr(error, "pos", at), getattr(error, "msg", "a number is too long")
-                            raise bad(place, what if sign else "it breaks off") from None
+                            place = at + getattr(error, "pos", begun) - begun  # the window may have moved
+                            raise bad(place, getattr(error, "msg", "a number is too long") if sign else "it breaks off") from None
                         continue
                     if end == len(window) and isinstance(value, (int, float)) and more():
                         continue  # the number may go on
