@@ -1,8 +1,9 @@
 """`study FOLDER`: questions about a version's examples and its model that take some fits, or many answers, to settle.
 
-``study.json`` says what is asked: ``kind`` is ``suspects``, ``explain``, ``growth``, or ``propose`` (a program for a
-file; then only ``sources``, ``output`` and ``options`` stand there); the rest is as in trial.json, with ``candidates`` (the ones to fit) and ``model`` (the folder of the one that answers). The folder
-ends with ``findings.json`` and a ``done`` event, or with ``failed``. Nothing of it is used by a search.
+``study.json`` says what is asked. ``kind`` is ``suspects``, ``explain``, ``growth``, or ``propose`` (a program for a
+file; then only ``sources``, ``output`` and ``options`` stand there). The rest is as in trial.json, with ``candidates``
+(the ones to fit) and ``model`` (the folder of the one that answers). The folder ends with ``findings.json`` and a
+``done`` event, or with ``failed``. Nothing of it is used by a search.
 """
 
 from __future__ import annotations
