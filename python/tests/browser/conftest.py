@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 
 import pytest
@@ -110,6 +111,11 @@ class Lab:
         if not self.begun.wait(120) or self.process.poll() is not None:
             self.close()
             raise RuntimeError("JupyterLab did not start:\n" + self.log.read_text())
+        for _ in range(600):  # it says so a moment before it listens
+            with socket.socket() as knock:
+                if knock.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
 
     def _read(self) -> None:
         """Keeps what the server writes, and notes that it listens."""
