@@ -111,7 +111,7 @@ cross:
 bench-kernel: setup
 	@$(PY) python/bench_kernel.py
 
-# The allocator's replays and speed, written into docs/allocator-report.md (ten minutes and more; DRAWS=20 for a quick look).
+# The allocator's replays and speed, written into docs/allocator-report.md (a quarter of an hour on two idle cores; DRAWS=20 for a quick look).
 DRAWS ?= 200
 PEERS ?= $(PY)
 bench-allocator:

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// A trial may turn out to take far longer than expected. So a decision names a limit: a trial that reaches it is put aside
-// ([TrialOverran]), its candidate stays open, and the device goes to what promises more. Let a trial take c seconds,
-// log c ~ N(µ, σ²). Given up after τ it costs, per time that it ends,
+// A trial may turn out to take far longer than expected. So a decision names a limit: a trial that reaches it
+// is put aside ([TrialOverran]), its candidate stays open, and the device goes to what promises more. Let a
+// trial take c seconds, log c ~ N(µ, σ²). Given up after τ it costs, per time that it ends,
 //
 //	E[min(c, τ)] / P(c ≤ τ) = e^µ·(e^{σ²/2}·Φ(t-σ) + e^{σt}·(1-Φ(t))) / Φ(t),   t = (log τ - µ)/σ,
 //
-// whose least value over τ is one over the Gittins index of a job of unknown length (Gittins 1979): its price. A trial
-// that goes on after e^{µ+σt} seconds ends at the rate
+// whose least value over τ is one over the Gittins index of a job of unknown length (Gittins 1979): its
+// price. A trial that goes on after e^{µ+σt} seconds ends at the rate
 //
 //	h(t) = e^{-µ}·φ(t) / (σ·e^{σt}·(1-Φ(t))),
 //
@@ -50,13 +50,14 @@ func gaugeOf(sd float64) gauge {
 	return gauge{x.price + w*(y.price-x.price), x.t + w*(y.t-x.t)}
 }
 
-// limited tells whether arm k is given limits: only where past searches have shown how long it takes. Where nobody
-// knows, not even the unit can be trusted, and trials would be put aside for no fault of theirs.
+// limited tells whether arm k is given limits: only where past searches have shown how long it takes. Where
+// nobody knows, not even the unit can be trusted, and trials would be put aside for no fault of theirs.
 func (s *search) limited(a *Allocator, k int) bool {
 	return a.opts.Policy == PolicyDefault && !a.opts.Limit.Off && s.basis.timed[k]
 }
 
-// logPrice is the logarithm of the charge of arm k on class c per time that it ends: what a gain is divided by.
+// logPrice is the logarithm of the charge of arm k on class c per time that it ends: what a gain is divided
+// by.
 func (s *search) logPrice(a *Allocator, k, c int) float64 {
 	if !s.limited(a, k) {
 		return s.logCost(a, k, c)
@@ -65,10 +66,10 @@ func (s *search) logPrice(a *Allocator, k, c int) float64 {
 	return a.classes[c].logRate + min(m+gaugeOf(math.Sqrt(v)).price, maxLogSeconds+5)
 }
 
-// limit is the seconds after which the search's best arm on class c is to be put aside: when what it still promises per
-// second is below one Slack-th of the best alternative's rate, that of another search or of its own second arm. 0: never.
-// It is at least twice what the arm was put aside after before, so all of its attempts together take at most three times
-// as long as the last.
+// limit is the seconds after which the search's best arm on class c is to be put aside: when what it still
+// promises per second is below one Slack-th of the best alternative's rate, that of another search or of its
+// own second arm. 0: never. It is at least twice what the arm was put aside after before, so all of its
+// attempts together take at most three times as long as the last.
 func (s *search) limit(a *Allocator, c int) float64 {
 	p := &s.places[c]
 	if p.stage > 0 || !s.limited(a, p.arm) {
@@ -113,10 +114,10 @@ func hazard(x float64) float64 {
 	return math.Exp(logInvSqrt2Pi-0.5*x*x) / normalCDF(-x)
 }
 
-// outlast conditions the seconds on a trial that has run longer than e^bound. With m and v what was predicted of its log
-// seconds (v0 without the noise), x = (bound-m)/√v, h = φ(x)/(1-Φ(x)) and d = h·(h-x), the truncated normal has the mean
-// m + √v·h and the variance v·(1-d); taking m + √v·h/d in with the variance v/d - v0 leads to the same moments (assumed
-// density filtering).
+// outlast conditions the seconds on a trial that has run longer than e^bound. With m and v what was predicted
+// of its log seconds (v0 without the noise), x = (bound-m)/√v, h = φ(x)/(1-Φ(x)) and d = h·(h-x), the
+// truncated normal has the mean m + √v·h and the variance v·(1-d); taking m + √v·h/d in with the variance v/d
+// - v0 leads to the same moments (assumed density filtering).
 func (s *search) outlast(k, c int, bound, noise float64) {
 	m, v0 := s.seconds.at(k, c)
 	v := v0 + noise

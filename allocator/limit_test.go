@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The table holds what the formula gives: at the best t the hazard is one over the price, and no other t is cheaper.
+// The table holds what the formula gives: at the best t the hazard is one over the price, and no other t is
+// cheaper.
 func TestGauge(t *testing.T) {
 	price := func(sd, t float64) float64 {
 		return math.Log(math.Exp(0.5*sd*sd)*normalCDF(t-sd)+math.Exp(sd*t)*normalCDF(-t)) - math.Log(normalCDF(t))
@@ -33,7 +34,8 @@ func TestGauge(t *testing.T) {
 	}
 }
 
-// A trial that was put aside is expected to take longer than it had, as the truncated normal says; others that are like it follow.
+// A trial that was put aside is expected to take longer than it had, as the truncated normal says; others
+// that are like it follow.
 func TestOutlast(t *testing.T) {
 	s := scenario{past: true}
 	a := fresh(t, Options{})
@@ -68,7 +70,8 @@ func TestOutlast(t *testing.T) {
 	}
 }
 
-// Without history of its seconds nothing is put aside, nor is the last candidate of all, nor under another policy.
+// Without history of its seconds nothing is put aside, nor is the last candidate of all, nor under another
+// policy.
 func TestWhatHasNoLimit(t *testing.T) {
 	s := scenario{past: true}
 	cold, one, off := fresh(t, Options{}), fresh(t, Options{}), fresh(t, Options{Limit: LimitOptions{Off: true}})
@@ -88,7 +91,8 @@ func TestWhatHasNoLimit(t *testing.T) {
 	}
 }
 
-// However long a trial takes, all of its attempts together take at most three times as long, and it comes to its end.
+// However long a trial takes, all of its attempts together take at most three times as long, and it comes to
+// its end.
 func TestPropertyPuttingAsideIsBounded(t *testing.T) {
 	prior := scenario{past: true}.known(t, 1)
 	put := 0

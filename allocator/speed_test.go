@@ -40,8 +40,9 @@ func TestResultToDecisionAllocatesNothing(t *testing.T) {
 	}
 }
 
-// latency times one result to the next decision, on the clock and by the thread's own processor time: what the first has
-// more is the machine's other work. No garbage is collected meanwhile, so what is measured is the decision.
+// latency times one result to the next decision, on the clock and by the thread's own processor time: what
+// the first has more is the machine's other work. No garbage is collected meanwhile, so what is measured is
+// the decision.
 func latency(t testing.TB, a *Allocator, steps int) (clock, own []time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

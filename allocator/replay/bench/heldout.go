@@ -23,9 +23,9 @@ var constants = []constant{
 	{"slack", []float64{4, 2, 8}, func(o *allocator.Options, x float64) { o.Limit.Slack = x }},
 }
 
-// heldOut chooses every constant by leaving one matrix out: for each matrix the value that needs the least on the three
-// others, by the mean over them and over losses of 0.02, 0.01 and 0.005 of the logarithm of the mean share, one constant
-// at a time, on draws of another seed than the report's.
+// heldOut chooses every constant by leaving one matrix out: for each matrix the value that needs the least on
+// the three others, by the mean over them and over losses of 0.02, 0.01 and 0.005 of the logarithm of the
+// mean share, one constant at a time, on draws of another seed than the report's.
 func (b *bench) heldOut(draws int) error {
 	name := func(c constant, i int) string { return fmt.Sprintf("%s %g", c.name, c.values[i]) }
 	scores := make([]map[string]float64, len(matrices))
