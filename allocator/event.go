@@ -111,7 +111,8 @@ type TrialEnded struct {
 	Charge    float64
 }
 
-// TrialLost takes an in-flight trial back: its candidate is untried again, nothing was observed, the charge stays.
+// TrialLost takes an in-flight trial back: its candidate is untried again, nothing was observed, the charge stays. The
+// search is not likely final before the candidate has been started again.
 type TrialLost struct {
 	Search    SearchID
 	Candidate CandidateID

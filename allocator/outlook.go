@@ -108,8 +108,8 @@ func (s *search) variety(a *Allocator) bool {
 }
 
 // lacking marks the candidates that are owed a trial before the search can be likely final, however little they promise:
-// those of families without a result while there is no variety, and one of each family that was added after the
-// search had begun. variety must have been called just before.
+// those whose trial was lost, which was to be queued again; those of families without a result while there is no variety;
+// and one of each family that was added after the search had begun. variety must have been called just before.
 func (s *search) lacking(a *Allocator, variety bool) bool {
 	answered := func(k int) bool { // of what was added, one of this family has been started
 		for j := range s.arms {
@@ -123,7 +123,7 @@ func (s *search) lacking(a *Allocator, variety bool) bool {
 	s.owed = s.owed[:0]
 	for k := range s.arms {
 		arm := &s.arms[k]
-		owed := s.open(a, k, false) && (arm.invited && !answered(k) || !variety && !arm.Baseline && s.marks[s.family[k]]&1 == 0)
+		owed := s.open(a, k, false) && (arm.lost || arm.invited && !answered(k) || !variety && !arm.Baseline && s.marks[s.family[k]]&1 == 0)
 		s.owed = append(s.owed, owed)
 		any = any || owed
 	}

@@ -59,6 +59,7 @@ type arm struct {
 	state      ArmState
 	removed    bool
 	invited    bool   // added after the search was
+	lost       bool   // its last trial was lost, and none has been started since
 	allowed    uint64 // classes, as bits
 	infeasible uint64
 	quality    float64 // -1: none

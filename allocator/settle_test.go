@@ -93,6 +93,33 @@ func TestDigitsAreMostlyTried(t *testing.T) {
 	}
 }
 
+// A trial that is lost is run again, however little it promises by then.
+func TestNothingIsFinalBeforeALostTrialHasRun(t *testing.T) {
+	m := readDigits(t)
+	a := fresh(t, Options{})
+	must(t, a, m.search("digits"))
+	tried := m.run(t, a, "digits")
+	i := slices.IndexFunc(m.Rows, func(r measuredRow) bool { return !slices.Contains(tried, CandidateID(r.ID)) })
+	left := CandidateID(m.Rows[i].ID)
+	must(t, a, TrialStarted{"digits", left, "cpu1"}, TrialLost{Search: "digits", Candidate: left})
+	if v, _ := a.View("digits"); v.Outlook.LikelyFinal {
+		t.Error("likely final while a lost trial waits")
+	}
+	kept, err := a.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err = Restore(kept); err != nil {
+		t.Fatal(err)
+	}
+	if again := m.run(t, a, "digits"); !slices.Equal(again, []CandidateID{left}) {
+		t.Errorf("after the loss of %s, %v were given", left, again)
+	}
+	if v, _ := a.View("digits"); !v.Outlook.LikelyFinal {
+		t.Errorf("%+v", v.Outlook)
+	}
+}
+
 func TestNothingIsFinalBeforeAHandfulOfFamilies(t *testing.T) {
 	a := fresh(t, Options{})
 	must(t, a, SearchAdded{Search: "s", Arms: catalogue(20)})

@@ -56,6 +56,7 @@ type snapshotArm struct {
 	State      ArmState `json:"state"`
 	Removed    bool     `json:"removed,omitempty"`
 	Invited    bool     `json:"invited,omitempty"`
+	Lost       bool     `json:"lost,omitempty"`
 	Infeasible []string `json:"infeasible,omitempty"`
 	Quality    float64  `json:"quality"`
 	Charge     float64  `json:"charge"`
@@ -112,7 +113,7 @@ func (a *Allocator) snapshotOf(s *search) snapshotSearch {
 	}
 	for k := range s.arms {
 		m := &s.arms[k]
-		y := snapshotArm{Arm: *m.Arm, State: m.state, Removed: m.removed, Invited: m.invited, Quality: m.quality, Charge: m.charge}
+		y := snapshotArm{Arm: *m.Arm, State: m.state, Removed: m.removed, Invited: m.invited, Lost: m.lost, Quality: m.quality, Charge: m.charge}
 		for c := range a.classes {
 			if m.infeasible&(1<<c) != 0 {
 				y.Infeasible = append(y.Infeasible, a.classes[c].name)
@@ -196,7 +197,7 @@ func (a *Allocator) restoreSearch(x *snapshotSearch, priors map[string]*Prior) e
 			return fmt.Errorf("its candidates are not in order at %q", y.ID)
 		}
 		m := a.newArm(y.Arm)
-		m.state, m.removed, m.invited, m.quality, m.charge = y.State, y.Removed, y.Invited, y.Quality, y.Charge
+		m.state, m.removed, m.invited, m.lost, m.quality, m.charge = y.State, y.Removed, y.Invited, y.Lost, y.Quality, y.Charge
 		for _, class := range y.Infeasible {
 			if err := a.see(class); err != nil {
 				return err

@@ -25,7 +25,7 @@ func (a *Allocator) start(s *search, e *TrialStarted) error {
 	f := flight{arm: k, class: c, charge: math.Exp(s.logPrice(a, k, c)), bound: s.bound(a, k, c)}
 	s.flying = append(s.flying, f)
 	slices.SortFunc(s.flying, func(x, y flight) int { return x.arm - y.arm })
-	s.arms[k].state = Running
+	s.arms[k].state, s.arms[k].lost = Running, false
 	s.expect()
 	s.quality.forgetFantasies()
 	s.log = slices.Grow(s.log, 1) // room for the end
@@ -155,7 +155,8 @@ func (a *Allocator) lose(s *search, e *TrialLost) error {
 	if err := charge(e.Charge); err != nil {
 		return fmt.Errorf("candidate %q: %w", e.Candidate, err)
 	}
-	s.arms[s.land(i, e.Charge).arm].state = Untried
+	arm := &s.arms[s.land(i, e.Charge).arm]
+	arm.state, arm.lost = Untried, true
 	return nil
 }
 

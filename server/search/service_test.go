@@ -413,6 +413,69 @@ func TestRestart(t *testing.T) {
 	l.close()
 }
 
+// TestALostTrialOfAFinishedSearch takes the server away in the middle of a
+// trial that promises nothing any more once the others have ended: it is queued
+// again, and its search doesn't end before it has run.
+func TestALostTrialOfAFinishedSearch(t *testing.T) {
+	root := t.TempDir()
+	l := openLab(t, root)
+	_, task, err := l.Declare(t.Context(), l.user("ada"), "rings", program, nil)
+	must(t, err)
+	l.feedWait(task, l.upload("rings.csv", rings(5, 900)))
+	task = l.until(task.ID, "settled", settled)
+	best, _ := search.Served(task)
+	var lost store.Trial
+	for _, tr := range l.trials(task.SearchID) {
+		if strings.HasPrefix(tr.Candidate, "knn") && tr.Candidate != best.Candidate {
+			lost = tr
+		}
+	}
+	// The rows as a crash leaves them: the trial runs, and its folder has no result.
+	_, err = l.store.Write(t.Context(), func(tx *store.Tx) error {
+		attempts, err := tx.Attempts(lost.ID)
+		if err != nil {
+			return err
+		}
+		a := attempts[len(attempts)-1]
+		if err := os.Remove(filepath.Join(a.Folder, trial.ResultFile)); err != nil {
+			return err
+		}
+		lost.Seconds, lost.Charge = lost.Seconds-a.Seconds, lost.Charge-a.Charge
+		a.Outcome, a.Ended, a.Seconds, a.Charge = "", nil, 0, 0
+		lost.State, lost.Quality, lost.Ended, lost.Model, lost.HeldOut, lost.Result = "running", nil, nil, "", nil, nil
+		if err := errors.Join(tx.UpdateAttempt(a), tx.UpdateTrial(lost)); err != nil {
+			return err
+		}
+		row, err := tx.SearchByID(task.SearchID)
+		if err != nil {
+			return err
+		}
+		row.State, row.Reason, row.Settled = "open", "", nil
+		top, err := tx.TrialByID(best.TrialID)
+		if err != nil {
+			return err
+		}
+		perfect := 1.0
+		top.Quality = &perfect
+		now, err := tx.TaskByID(task.ID)
+		if err != nil {
+			return err
+		}
+		now.State, now.Reason, now.Settled = "searching", "", nil
+		return errors.Join(tx.UpdateSearch(row), tx.UpdateTrial(top), tx.UpdateTask(now))
+	})
+	must(t, err)
+	l.crash()
+	l = openLab(t, root)
+	task = l.until(task.ID, "settled", settled)
+	for _, tr := range l.trials(task.SearchID) {
+		if tr.State != "ok" {
+			t.Errorf("the search ended %s while candidate %s is %s", task.Reason, tr.Candidate, tr.State)
+		}
+	}
+	l.close()
+}
+
 // crash leaves as a killed server would: nothing is told to the rows.
 func (l *lab) crash() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -150,9 +150,6 @@ func (st *state) replay(r *store.Reader, t *tenant) error {
 				return err
 			}
 		case "queued", "paused":
-			if tr.Charge == 0 {
-				continue
-			}
 			if err := st.alloc.Apply(allocator.TrialStarted{Search: id, Candidate: candidate, Class: class}); err != nil {
 				return err
 			}
