@@ -49,8 +49,10 @@ type Feed struct {
 
 // FileChange is how a file differs from what was fed of it before.
 type FileChange struct {
-	Relabeled int   `json:"relabeled"` // new rows whose input was there with another label
-	Gone      []int `json:"gone"`      // examples that are on and no longer in it
+	Since     *time.Time `json:"since,omitempty"` // when a file of this name was fed last
+	Corrected []Relabel  `json:"corrected"`       // examples to which it gives another label by now
+	Relabeled int        `json:"relabeled"`       // new rows whose input was there with another label, and which can't be told apart
+	Gone      []int      `json:"gone"`            // examples that are on and no longer in it
 }
 
 // Reject is one row that was not accepted.

@@ -303,7 +303,8 @@ const (
 
 // PatchExamples is the body of PATCH …/examples: numbers and ranges of
 // examples to switch on or off, such as "17" and "90..95", or "all", and labels
-// to correct. Suspects says that Off are the task's suspects.
+// to correct. Off may also be "gone": what is no longer in the file it came from.
+// Suspects says that Off are the task's suspects.
 type PatchExamples struct {
 	On       []string     `json:"on,omitempty"`
 	Off      []string     `json:"off,omitempty"`

@@ -18,6 +18,19 @@ type Profile struct {
 	Metric       MetricChoice     `json:"metric"`
 	Warnings     []Warning        `json:"warnings"`
 	Guess        Guess            `json:"guess"`
+	Changed      *FileChange      `json:"changed"` // nil: no file of a name that was fed before
+}
+
+// FileChange is how files differ from what was fed of their names before.
+type FileChange struct {
+	Corrected []Correction `json:"corrected"`
+	Gone      []int        `json:"gone"` // numbers of examples that are on and no longer in them
+}
+
+// Correction is an example to which its file gives another label by now.
+type Correction struct {
+	Number int    `json:"number"`
+	To     string `json:"to"`
 }
 
 // Counts of a feed's examples.

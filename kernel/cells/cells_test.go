@@ -581,7 +581,12 @@ func TestRefine(t *testing.T) {
 		t.Errorf("asked for %s", got)
 	}
 	contains(t, run(t, c, "refine").text(), "298 of 300 examples on", "refine digits on 1..2")
-	contains(t, run(t, c, "refine digits on 2").text(), "1 example on · version 3: 299 examples")
+	contains(t, run(t, c, "refine digits off gone").text(), "1 example off")
+	if got := strings.Join(w.refined.Off, " "); got != "gone" {
+		t.Errorf("asked for %s", got)
+	}
+	contains(t, run(t, c, "refine digits on 3").text(), "1 example on")
+	contains(t, run(t, c, "refine digits on 2").text(), "1 example on · version 5: 299 examples")
 	// All of them only after a question.
 	if f := fails(t, c, "refine digits off all"); f.Name != refused || !strings.Contains(f.Value, "refine digits off all yes") {
 		t.Error(f)

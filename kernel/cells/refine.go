@@ -56,8 +56,11 @@ func (c *cell) refine(ctx context.Context, s *lang.Refine) error {
 			return nil
 		}
 	}
+	if s.Gone {
+		texts = []string{"gone"}
+	}
 	body := api.PatchExamples{Off: texts}
-	r := show.Refinement{Name: task.shown, Before: before, Asked: asked}
+	r := show.Refinement{Name: task.shown, Before: before, Asked: asked, Gone: s.Gone}
 	switch s.Action {
 	case lang.RefineOn:
 		body, r.On = api.PatchExamples{On: texts}, true

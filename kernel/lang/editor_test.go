@@ -97,6 +97,8 @@ func TestComplete(t *testing.T) {
 		{"share digits with bob as |", "", "reader editor template"},
 		{"refine iris 17 as |", "", `setosa|"a b"`},
 		{"refine iris |", "", "suspects show on off"},
+		{"refine iris off |", "", "suspects gone all"},
+		{"refine iris on |", "", "suspects all"},
 		{"refine iris show |", "", "suspects all"},
 		{"pool |", "", "drain reclaim return token"},
 		{"pool drain g|", "g", "gpu0 gpu1"},

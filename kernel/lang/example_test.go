@@ -54,6 +54,7 @@ var examples = []string{
 	`refine leaves off 41`,
 	`refine on all`,
 	`refine off suspects`,
+	`refine digits off gone`,
 	`refine 17, 90..95`,
 	`infer digits "new.npz" into "answers.csv" with probabilities = on`,
 	`infer digits "new.npz" into "answers.csv"`,

@@ -153,6 +153,7 @@ func (f *formatter) refine(s *Refine) {
 	f.addIf(s.Action == RefineOn || s.Action == RefineOff, string(s.Action))
 	f.addIf(s.Content, "show")
 	f.addIf(s.Suspects, "suspects")
+	f.addIf(s.Gone, "gone")
 	f.addIf(s.All, "all")
 	f.addIf(s.Yes, "yes")
 	f.addIf(len(s.IDs) > 0, formatList(s.IDs, Range.String))

@@ -70,13 +70,14 @@ const (
 )
 
 // Refine looks at examples, switches them on or off, or corrects their label.
-// At most one of IDs, Suspects and All is set; none of them means an overview.
+// At most one of IDs, Suspects, Gone and All is set; none of them means an overview.
 type Refine struct {
 	at
 	Task     *Task
 	Action   RefineAction
 	IDs      []Range
 	Suspects bool
+	Gone     bool // for RefineOff: what is no longer in the file it came from
 	All      bool
 	Content  bool   // "show": with what is in the examples, their pictures or values
 	Yes      bool   // answers the question that "off all" asks

@@ -84,10 +84,12 @@ var statements = []StatementDoc{
 			"refine [TASK] [EXAMPLES | suspects]",
 			"refine [TASK] show EXAMPLES | suspects | all",
 			"refine [TASK] on | off EXAMPLES | suspects | all",
+			"refine [TASK] off gone",
 			"refine [TASK] off all yes",
 			"refine [TASK] EXAMPLES as LABEL",
 		},
-		Meaning: "Look at examples, switch them on or off, or correct their label. Suspects are those whose label looks wrong. " +
+		Meaning: "Look at examples, switch them on or off, or correct their label. Suspects are those whose label looks wrong; gone " +
+			"are those that their file, fed again, no longer has. " +
 			"show shows what is in them, which is then saved with the notebook; no other output does. " +
 			"Switching all of them off asks first, unless you say yes.",
 		Example: "refine digits\nrefine digits suspects\nrefine digits 17 as 8\nrefine digits off 17, 90..95",
@@ -230,6 +232,7 @@ var words = map[string]string{
 	"all":      "All tasks, or all examples.",
 	"show":     "With what is in the examples: small pictures, or their values. They are saved with the notebook.",
 	"suspects": "Examples whose label looks wrong to models that had not seen them.",
+	"gone":     "Examples that are no longer in the file they came from, as it was fed last.",
 	"trial":    "trial NUMBER: one trial of the task, by the number that watch and models show.",
 	"until":    "until CONDITION or …: what to wait for: quality >= 0.97, 10m, final.",
 	"or":       "Joins the conditions of a wait; the first that holds ends it.",

@@ -203,7 +203,9 @@ func (d draw) refine() *Refine {
 		s.Action, s.IDs, s.Label, s.Quoted = RefineLabel, d.ranges(), d.text(), true
 	case 3:
 		s.Action = RefineAction(d.one("on", "off"))
-		switch d.below(3) {
+		switch d.below(4) {
+		case 3:
+			s.Action, s.Gone = RefineOff, true
 		case 0:
 			s.IDs = d.ranges()
 		case 1:

@@ -169,6 +169,8 @@ func (p *parser) refine() Statement {
 		switch {
 		case p.accept("suspects"):
 			s.Suspects = true
+		case s.Action == RefineOff && p.accept("gone"):
+			s.Gone = true
 		case p.accept("all"):
 			s.All = true
 			s.Yes = s.Action == RefineOff && p.accept("yes")

@@ -86,7 +86,7 @@ func leftWords(s float64) string {
 // Fed is what feed answers when it has ended: the feed, and the task after it.
 func Fed(name string, f api.Feed, v api.View) Output {
 	p := page{}
-	if c := f.Changed; c != nil && !f.Earlier && f.Accepted+len(c.Gone) > 0 {
+	if c := f.Changed; c != nil && !f.Earlier && f.Accepted+len(c.Corrected)+len(c.Gone) > 0 {
 		changedFile(&p, name, f, v)
 		return p.output()
 	}
@@ -349,24 +349,31 @@ func changedFile(p *page, name string, f api.Feed, v api.View) {
 	if n := f.Changed.Relabeled; n > 0 {
 		parts[0] += fmt.Sprintf(" (%s of them %s there before with another label)", count(n), pick(n, "was", "were"))
 	}
+	if n := len(f.Changed.Corrected); n > 0 {
+		parts = append(parts, count(n)+" with another label")
+	}
 	gone := f.Changed.Gone
 	if n := len(gone); n > 0 {
-		parts = append(parts, fmt.Sprintf("%s no longer in it", count(n)))
+		parts = append(parts, count(n)+" gone")
 	}
 	if f.Rejected > 0 {
 		parts = append(parts, fmt.Sprintf("%s rejected", count(f.Rejected)))
 	}
-	first := fmt.Sprintf("%s has changed since it was fed: %s", sourceWords(f.Sources), strings.Join(parts, ", "))
+	since := "it was fed"
+	if t := f.Changed.Since; t != nil {
+		since = clock(*t, v.Now)
+	}
+	first := fmt.Sprintf("%s has changed since %s: %s", sourceWords(f.Sources), since, strings.Join(parts, ", "))
 	if f.Version > 0 {
-		first += fmt.Sprintf(" · version %d (%s)", f.Version, several(v.Examples, "example"))
+		first += fmt.Sprintf(" → version %d (%s)", f.Version, several(v.Examples, "example"))
 	}
 	p.say("%s", first)
 	rejectLines(p, f.Rejects, f.Rejected)
 	warningLines(p, name, f.Warnings)
 	if n := len(gone); n > 0 {
-		p.say("%s that %s gone from the file %s still on.", pick(n, "The one", "Those"), pick(n, "is", "are"), pick(n, "is", "are"))
-		p.lead = "To drop them"
-		p.then("refine %s off %s", name, ranges(gone))
+		p.say("The %s that %s gone %s still on.", pick(n, "one", count(n)), pick(n, "is", "are"), pick(n, "is", "are"))
+		p.lead = pick(n, "To drop it", "To drop them")
+		p.then("refine %s off gone", name)
 	} else {
 		p.then("watch %s", name)
 	}

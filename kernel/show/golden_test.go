@@ -141,6 +141,8 @@ func goldens() map[string]Output {
 		"fed-again":           Fed("digits", api.Feed{Sources: []string{"data/digits.npz"}, Known: 1437, Earlier: true}, final),
 		"fed-more":            Fed("digits", api.Feed{Sources: []string{"more.npz"}, Accepted: 12, Known: 1437, Version: 2}, running),
 		"fed-changed":         Fed("digits", api.Feed{Sources: []string{"digits.npz"}, Accepted: 17, Known: 1430, Version: 2, Changed: &api.FileChange{Relabeled: 5, Gone: []int{17, 90, 91, 92, 400, 401, 950}}}, running),
+		"fed-corrected": Fed("digits", api.Feed{Sources: []string{"digits.npz"}, Accepted: 12, Known: 1430, Version: 2, Changed: &api.FileChange{
+			Since: &running.Created, Corrected: make([]api.Relabel, 5), Gone: []int{17, 90}}}, running),
 		"fed-small":           Fed("wine", api.Feed{Sources: []string{"wine.csv"}, Accepted: 58, Version: 1}, small),
 		"watch-running":       WatchTable("digits", running),
 		"watch-final":         WatchTable("digits", final),

@@ -123,6 +123,7 @@ type Refinement struct {
 	On            bool
 	Label         string // what labels were corrected to; "" where they are switched on or off
 	Asked         int
+	Gone          bool         // asked was for what is gone from its file, however many these are
 	Changes       *api.Changes // nil where nothing changed
 }
 
@@ -135,6 +136,10 @@ func Refined(r Refinement) Output {
 		to = r.Label
 	case r.On:
 		to = "on"
+	}
+	if r.Changes == nil && r.Gone {
+		p.say("Nothing changed: every example that is on is still in its file, as it was fed last.")
+		return p.output()
 	}
 	if r.Changes == nil {
 		p.say("Nothing changed: %s %s already.", pick(r.Asked, "it is", "all "+count(r.Asked)+" are"), to)
@@ -266,6 +271,9 @@ func refinedBefore(history []api.Version, v api.View) string {
 		var did []string
 		if n := len(h.Changes.Labels); n > 0 {
 			did = append(did, several(n, "label")+" corrected")
+			if h.Cause == "feed" {
+				did[0] += " by a file fed again"
+			}
 		}
 		if n := len(h.Changes.Off); n > 0 {
 			did = append(did, count(n)+" off")

@@ -1,4 +1,4 @@
-"""A file of a name that was fed before: what is new, what has another label, what is gone; corrected labels are known."""
+"""A file of a name that was fed before: what is new, which labels it corrects, what is gone; corrected labels are known."""
 
 from __future__ import annotations
 
@@ -30,12 +30,17 @@ def test_a_changed_file(tmp_path):
 
     changed = [*rows[:40], {**rows[40], "kind": other[rows[40]["kind"]]}, *rows[41:95], *shop_rows(12, seed=5)]
     fed = again("two", changed)
-    assert fed.profile["examples"]["accepted"] == 13
-    assert fed.profile["changed"] == {"relabeled": 1, "gone": [41, 96, 97, 98, 99, 100]}
+    assert fed.profile["examples"] == {"read": 107, "accepted": 12, "known": 95, "rejected": 0}
+    assert fed.profile["changed"] == {"relabeled": 0, "gone": [96, 97, 98, 99, 100], "corrected": [
+        {"number": 41, "from": rows[40]["kind"], "to": other[rows[40]["kind"]]}]}
+    # With the same input twice in the file nobody knows which of them is meant: it is a new example.
+    twice = again("twice", [*changed, changed[40]])
+    assert twice.profile["examples"]["accepted"] == 14
+    assert twice.profile["changed"] == {"relabeled": 2, "gone": [41, 96, 97, 98, 99, 100], "corrected": []}
     assert again("other", changed, name="more.csv").profile["changed"] is None  # another file takes nothing back
-    assert again("same", rows).profile["changed"] == {"relabeled": 0, "gone": []}
+    assert again("same", rows).profile["changed"] == {"relabeled": 0, "gone": [], "corrected": []}
     # A label that was corrected is known as it was fed, and as it is now.
     now = {41: other[rows[40]["kind"]]}
     assert again("fed", rows, labels=now).profile["examples"] == {"read": 100, "accepted": 0, "known": 100, "rejected": 0}
     mended = again("mended", changed[:41] + rows[41:], labels=now)
-    assert mended.profile["examples"]["accepted"] == 0 and mended.profile["changed"] == {"relabeled": 0, "gone": []}
+    assert mended.profile["examples"]["accepted"] == 0 and mended.profile["changed"] == {"relabeled": 0, "gone": [], "corrected": []}

@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,11 +83,13 @@ func (s *server) refine(ctx context.Context, in *patchExamples) (*answerOf[api.V
 	if err != nil {
 		return nil, err
 	}
-	off, err := numbers(in.Body.Off, task)
+	rest := slices.DeleteFunc(slices.Clone(in.Body.Off), func(text string) bool { return text == "gone" })
+	gone := len(rest) < len(in.Body.Off)
+	off, err := numbers(rest, task)
 	if err != nil {
 		return nil, err
 	}
-	r := search.Refinement{On: on, Off: off, Labels: map[int]string{}, Suspects: in.Body.Suspects, By: caller(ctx).Name}
+	r := search.Refinement{On: on, Off: off, Labels: map[int]string{}, Gone: gone, Suspects: in.Body.Suspects, By: caller(ctx).Name}
 	for _, c := range in.Body.Labels {
 		list, err := numbers(c.Examples, task)
 		if err != nil {
@@ -99,7 +102,7 @@ func (s *server) refine(ctx context.Context, in *patchExamples) (*answerOf[api.V
 			r.Labels[n] = c.Label
 		}
 	}
-	if len(on)+len(off)+len(r.Labels) == 0 {
+	if len(on)+len(off)+len(r.Labels) == 0 && !gone {
 		return nil, refuse(http.StatusUnprocessableEntity, `Say {"off": ["17", "90..95"]}.`, "No examples were named.")
 	}
 	number, err := s.Search.Refine(ctx, task, r)

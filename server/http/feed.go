@@ -143,7 +143,17 @@ func viewFeed(r *store.Reader, f store.Feed) (api.Feed, error) {
 	}
 	var p profile
 	decode(f.Profile, &p)
-	v.Changed = p.Changed
+	if v.Changed = p.Changed; v.Changed != nil {
+		feeds, err := r.Feeds(f.TaskID)
+		if err != nil {
+			return v, err
+		}
+		for _, before := range feeds {
+			if before.Number < f.Number && before.State == "ended" && search.SameFile(before, f) {
+				v.Changed.Since = &before.Created
+			}
+		}
+	}
 	v.ReadAs, v.Warnings = p.readAs(), append([]api.Warning{}, p.Warnings...)
 	if len(f.Error) > 0 {
 		v.Error = &api.Problem{}

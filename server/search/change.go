@@ -207,7 +207,13 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 		})
 	}
 	next := &version{cause: "feed", by: request.By, feed: &f, rejects: batch.Rejects, fresh: fresh}
-	if len(fresh) > 0 {
+	labels := map[int]string{} // that a file of examples corrects
+	if batch.Profile.Changed != nil {
+		for _, c := range batch.Profile.Changed.Corrected {
+			labels[c.Number] = c.To
+		}
+	}
+	if len(fresh)+len(labels) > 0 {
 		// A feed may bring labels that the first one had not, where the program leaves room for them: they come last.
 		target := batch.Profile.Target
 		if target == nil {
@@ -216,8 +222,24 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 		if target == nil {
 			return errors.New("the trainer accepted examples without a target")
 		}
-		if err := s.prepare(ctx, task, append(examples, fresh...), *target, batch.Profile, batch.Raw, next); err != nil {
+		corrected, err := refined(task, *target, examples, Refinement{Labels: labels})
+		if err != nil {
 			return err
+		}
+		if corrected != nil {
+			next.labels, next.changes = corrected.labels, corrected.changes
+		}
+		profile, raw := batch.Profile, batch.Raw
+		if len(fresh) == 0 { // what it says is of the new examples
+			profile, raw = trial.Profile{}, task.Profile
+			if err := json.Unmarshal(raw, &profile); err != nil {
+				return err
+			}
+		}
+		if len(fresh) > 0 || corrected != nil {
+			if err := s.prepare(ctx, task, append(examples, fresh...), *target, profile, raw, next); err != nil {
+				return err
+			}
 		}
 	}
 	return s.ask(ctx, func(st *state) error { return st.move(task.ID, next) })
@@ -268,7 +290,7 @@ type version struct {
 	on, off []int
 	labels  []store.Example // with the labels that they have now
 	by      string          // who makes it
-	changes *Changes        // of a refinement
+	changes *Changes        // of a refinement, or of the labels that a feed corrects
 
 	search     *store.Search // as it would be made; nil: no new version
 	candidates []trial.Candidate

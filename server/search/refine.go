@@ -20,11 +20,13 @@ import (
 type Refinement struct {
 	On, Off  []int
 	Labels   map[int]string
+	Gone     bool   // also off: what is no longer in the file that it came from
 	Suspects bool   // Off are all of the task's suspects
 	By       string // the name of whoever asks
 }
 
-// Changes is what a refinement changed; it is kept with the version it made.
+// Changes is what a refinement changed, or the labels that a file fed again
+// corrected; it is kept with the version it made.
 type Changes struct {
 	On       []int       `json:"on,omitempty"`
 	Off      []int       `json:"off,omitempty"`
@@ -40,7 +42,8 @@ type Relabel struct {
 	To     string `json:"to"`
 }
 
-// ChangesOf decodes what a version changed; zero for one that a feed made.
+// ChangesOf decodes what a version changed; zero for one that a feed made which
+// corrected nothing.
 func ChangesOf(v store.Version) (c Changes) {
 	if len(v.Changes) > 0 {
 		_ = json.Unmarshal(v.Changes, &c) // written by createVersion
@@ -87,6 +90,15 @@ func (s *Service) refine(ctx context.Context, taskID string, r Refinement) (int,
 	var target trial.Target
 	if err := json.Unmarshal(task.Target, &target); err != nil {
 		return 0, err
+	}
+	if r.Gone {
+		if err := s.cfg.Store.Read(ctx, func(rows *store.Reader) error {
+			feeds, err := rows.Feeds(taskID)
+			r.Off = append(slices.Clip(r.Off), gone(feeds, examples)...)
+			return err
+		}); err != nil {
+			return 0, err
+		}
 	}
 	v, err := refined(task, target, examples, r)
 	if err != nil || v == nil {

@@ -92,7 +92,12 @@ def accept(feed: "Feed") -> None:
             mended.add(input_hashes[i])
         else:
             new.append(i)
-    new = np.array(new, dtype=np.int64)
+    sources = [rows.places[i] or feed.source_names[rows.sources[i]] for i in kept]
+    said = None
+    if len(program.outputs) == 1 and target is not None and (target.is_classes or program.outputs[0].size == 1):
+        said = [_label(target, outputs, i) for i in range(len(kept))]
+    changed, restated = _changed(known, example_hashes, input_hashes, sources, said, new, mended)
+    new = np.array([i for i in new if i not in restated], dtype=np.int64)
     known_count = len(kept) - len(new)
 
     numbers = int(spec.get("first_number") or 1) + np.arange(len(new), dtype=np.int64)
@@ -108,8 +113,6 @@ def accept(feed: "Feed") -> None:
         feed.notes.append(f"{name}: rows are counted from 0")
 
     feed.input_hashes = [input_hashes[i] for i in new]
-    sources = [rows.places[i] or feed.source_names[rows.sources[i]] for i in kept]
-    changed = _changed(known, example_hashes, input_hashes, sources, set(new.tolist()), mended) if known.rows else None
     _say_categories(feed, columns)
     log.write("phase", name="save")
     _write(feed, columns, outputs, target, new, numbers, example_hashes, input_hashes, parts, groups, kept)
@@ -142,22 +145,39 @@ def _label(target: Target | None, outputs, i: int) -> str | None:
     return value if target.is_classes else repr(float(value[0]))
 
 
-def _changed(known: Known, example_hashes: list[str], input_hashes: list[str], sources: list[str], new: set[int],
-             mended: set[str]) -> dict | None:
-    """Where a file of a name that was fed before has changed: new rows whose input was there with another label,
-    and the numbers of examples that are on but no longer in it. None where nothing of that name was fed."""
+def _changed(known: Known, example_hashes: list[str], input_hashes: list[str], sources: list[str], labels: list[str | None] | None,
+             new: list[int], mended: set[str]) -> tuple[dict | None, set[int]]:
+    """Where a file of a name that was fed before has changed: what it corrects, what of it is gone; and the rows that
+    correct an example and so are none of their own. (None, no rows) where nothing of that name was fed.
+
+    A new row corrects the example of its file that has its input and is in the file no longer, if both are the only ones
+    with that input: which of several is meant can't be known, so such rows are new examples, counted as ``relabeled``.
+    `labels` are the rows' labels; None where there is no single one to correct.
+    """
     named = set(sources)
     if not any(source in named for _, _, source in known.rows):
-        return None
-    here = Counter(example_hashes)
-    gone, left = [], set()
-    for number, on, (example, own_input, source) in zip(known.numbers, known.on.tolist(), known.rows):
+        return None, set()
+    here, on, left = Counter(example_hashes), known.on.tolist(), []
+    for k, (example, own_input, source) in enumerate(known.rows):
         if here[example] > 0:
             here[example] -= 1
-        elif on and source in named and own_input not in mended:
-            gone.append(number)
-            left.add(own_input)
-    return {"relabeled": sum(1 for i in new if input_hashes[i] in left), "gone": gone}
+        elif on[k] and source in named and own_input not in mended:
+            left.append(k)
+    corrected, restated, answered = [], set(), set()
+    if labels is not None and left:
+        before = Counter((source, own_input) for k, (_, own_input, source) in enumerate(known.rows) if on[k])
+        now = Counter(zip(sources, input_hashes))
+        row_of = {(sources[i], input_hashes[i]): i for i in new}
+        for k in left:
+            key = (known.rows[k][2], known.rows[k][1])
+            if key in row_of and before[key] == 1 and now[key] == 1 and known.labels[k] is not None:
+                corrected.append({"number": known.numbers[k], "from": known.labels[k], "to": labels[row_of[key]]})
+                restated.add(row_of[key])
+                answered.add(k)
+    gone = [k for k in left if k not in answered]
+    inputs = {known.rows[k][1] for k in gone}
+    relabeled = sum(1 for i in new if i not in restated and input_hashes[i] in inputs)
+    return {"relabeled": relabeled, "corrected": corrected, "gone": [known.numbers[k] for k in gone]}, restated
 
 
 def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple[Target | None, list[str | None]]:
