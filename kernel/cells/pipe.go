@@ -38,14 +38,14 @@ type Pipe struct {
 	work  sync.WaitGroup
 
 	mu      sync.Mutex
-	waiting []*task
-	running *task
+	waiting []*execution
+	running *execution
 	came    chan struct{} // of capacity 1: a cell was added
 	ended   bool
 }
 
-// task is one cell to run.
-type task struct {
+// execution is one cell that is to run, or runs.
+type execution struct {
 	asked
 	out    *Lines
 	ctx    context.Context
@@ -165,7 +165,7 @@ func (p *Pipe) take(ctx context.Context, n int, text []byte) {
 	}
 	switch a.Type {
 	case "execute":
-		p.add(ctx, &task{asked: a, out: out})
+		p.add(ctx, &execution{asked: a, out: out})
 	case "complete":
 		look(func() { p.complete(ctx, out, a) })
 	case "inspect":
@@ -221,10 +221,10 @@ func (a asked) at() int {
 }
 
 // add puts a cell behind those that wait.
-func (p *Pipe) add(ctx context.Context, t *task) {
-	t.ctx, t.cancel = context.WithCancelCause(ctx)
+func (p *Pipe) add(ctx context.Context, e *execution) {
+	e.ctx, e.cancel = context.WithCancelCause(ctx)
 	p.mu.Lock()
-	p.waiting = append(p.waiting, t)
+	p.waiting = append(p.waiting, e)
 	p.mu.Unlock()
 	select {
 	case p.came <- struct{}{}:
@@ -233,7 +233,7 @@ func (p *Pipe) add(ctx context.Context, t *task) {
 }
 
 // next is the cell whose turn it is, nil at the end.
-func (p *Pipe) next(ctx context.Context) *task {
+func (p *Pipe) next(ctx context.Context) *execution {
 	for {
 		p.mu.Lock()
 		p.running = nil
@@ -241,10 +241,10 @@ func (p *Pipe) next(ctx context.Context) *task {
 			p.running = p.waiting[0]
 			p.waiting = p.waiting[1:]
 		}
-		t := p.running
+		e := p.running
 		p.mu.Unlock()
-		if t != nil {
-			return t
+		if e != nil {
+			return e
 		}
 		select {
 		case <-p.came:
@@ -255,59 +255,59 @@ func (p *Pipe) next(ctx context.Context) *task {
 }
 
 func (p *Pipe) runAll(ctx context.Context) {
-	for t := p.next(ctx); t != nil; t = p.next(ctx) {
-		p.run(t)
-		t.cancel(nil)
+	for e := p.next(ctx); e != nil; e = p.next(ctx) {
+		p.run(e)
+		e.cancel(nil)
 	}
 }
 
 // run runs one cell. One that was interrupted while it waited is not begun.
-func (p *Pipe) run(t *task) {
-	if t.ctx.Err() != nil {
-		t.out.write(line{Type: "done", Status: "aborted"})
+func (p *Pipe) run(e *execution) {
+	if e.ctx.Err() != nil {
+		e.out.write(line{Type: "done", Status: "aborted"})
 		return
 	}
 	done := line{Type: "done", Status: "error"}
-	p.careful(t.out, func() {
-		reply, err := p.Handler.Execute(t.ctx, jupyter.ExecuteRequest{
-			Code: t.Code, StoreHistory: true, AllowStdin: t.Ask, Out: t.out, Prompt: t,
+	p.careful(e.out, func() {
+		reply, err := p.Handler.Execute(e.ctx, jupyter.ExecuteRequest{
+			Code: e.Code, StoreHistory: true, AllowStdin: e.Ask, Out: e.out, Prompt: e,
 		})
 		if f, ok := errors.AsType[*jupyter.Failure](err); ok {
-			t.out.Failure(f)
+			e.out.Failure(f)
 		} else if err != nil {
-			t.out.Failure(&jupyter.Failure{Name: "Error", Value: err.Error()})
+			e.out.Failure(&jupyter.Failure{Name: "Error", Value: err.Error()})
 		} else {
 			done.Status, done.Payload = "ok", reply.Payload
 		}
 	})
-	t.out.write(done)
+	e.out.write(done)
 }
 
 // interrupt ends a cell that runs or waits, all of them where none is named.
 func (p *Pipe) interrupt(of json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, t := range append([]*task{p.running}, p.waiting...) {
-		if t != nil && (len(of) == 0 || bytes.Equal(of, t.Request)) {
-			t.cancel(jupyter.ErrInterrupted)
+	for _, e := range append([]*execution{p.running}, p.waiting...) {
+		if e != nil && (len(of) == 0 || bytes.Equal(of, e.Request)) {
+			e.cancel(jupyter.ErrInterrupted)
 		}
 	}
 }
 
 // Input asks the other program's person.
-func (t *task) Input(ctx context.Context, prompt string, password bool) (string, error) {
-	if !t.Ask {
+func (e *execution) Input(ctx context.Context, prompt string, password bool) (string, error) {
+	if !e.Ask {
 		return "", jupyter.ErrNoStdin
 	}
 	come := make(chan answer, 1)
 	set := func(c chan answer) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.answered = c
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.answered = c
 	}
 	set(come)
 	defer set(nil)
-	t.out.write(line{Type: "question", Text: prompt, Password: password})
+	e.out.write(line{Type: "question", Text: prompt, Password: password})
 	select {
 	case a := <-come:
 		if a.text == nil {
@@ -323,16 +323,16 @@ func (t *task) Input(ctx context.Context, prompt string, password bool) (string,
 // and nobody's.
 func (p *Pipe) answer(a answer) {
 	p.mu.Lock()
-	t := p.running
+	e := p.running
 	p.mu.Unlock()
-	if t == nil {
+	if e == nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.answered != nil {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.answered != nil {
 		select {
-		case t.answered <- a:
+		case e.answered <- a:
 		default: // answered already
 		}
 	}
