@@ -205,6 +205,7 @@ func TestFailures(t *testing.T) {
 		{"digits.rho", noValue, "digits has no rho yet: this server does not measure it."},
 		{"drop digits", refused, "To answer at once: drop digits yes"},
 		{`infer digits "new.npz" into "a.xlsx"`, fileError, "has to end in .csv, .tsv or .jsonl."},
+		{`infer digits "new.npz" into "a.parquet"`, fileError, "Say into \"a.csv\"; pandas makes Parquet of it."},
 		{"tasks; best nobody", noSuchTask, "There is no task nobody."},
 	}
 	for _, test := range tests {

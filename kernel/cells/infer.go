@@ -107,7 +107,11 @@ func (c *cell) target(into *lang.Into) (string, error) {
 		return "", notServed(fmt.Sprintf("`into %s` needs a Python notebook: this kernel has no variables.", into.Variable),
 			fmt.Sprintf("Write into a file: into \"%s.csv\"", into.Variable)).at(into.Span)
 	}
-	if !slices.Contains(tables, strings.ToLower(path.Ext(into.File))) {
+	if ending := path.Ext(into.File); strings.EqualFold(ending, ".parquet") {
+		name := strings.TrimSuffix(into.File, ending)
+		return "", fail(fileError, fmt.Sprintf("Parquet is read but not written here, so %s can't be made; tables are written as .csv, .tsv or .jsonl.", into.File),
+			fmt.Sprintf("Say into \"%s.csv\"; pandas makes Parquet of it.", name)).at(into.Span)
+	} else if !slices.Contains(tables, strings.ToLower(ending)) {
 		return "", fail(fileError, fmt.Sprintf("Tables are written as CSV or JSON lines, so %s has to end in .csv, .tsv or .jsonl.", into.File), "").at(into.Span)
 	}
 	return c.resolve(into.File), nil

@@ -116,6 +116,50 @@ def stata(path: Path, rows: list[dict]) -> None:
     pyreadstat.write_dta(frame, str(path), variable_value_labels=labels)
 
 
+def portable(path: Path, rows: list[dict]) -> None:
+    """SPSS's portable and SAS's transport format: no value labels, so text."""
+    import pyreadstat
+    frame, _ = coded(rows)
+    frame["color"], frame["kind"] = [v or "" for v in column(rows, "color")], column(rows, "kind")
+    (pyreadstat.write_por if path.suffix == ".por" else pyreadstat.write_xport)(frame, str(path))
+
+
+def opendocument(path: Path, rows: list[dict]) -> None:
+    """A sheet as an office program saves it: typed cells, empty ones with nothing in them."""
+    import zipfile
+    from xml.sax.saxutils import escape
+
+    def cell(v) -> str:
+        if v is None:
+            return "<table:table-cell/>"
+        if isinstance(v, bool):
+            return f'<table:table-cell office:value-type="boolean" office:boolean-value="{str(v).lower()}"><text:p>{str(v).upper()}</text:p></table:table-cell>'
+        if isinstance(v, (int, float)):
+            return f'<table:table-cell office:value-type="float" office:value="{v!r}"><text:p>{v}</text:p></table:table-cell>'
+        if hasattr(v, "isoformat"):
+            return f'<table:table-cell office:value-type="date" office:date-value="{v.isoformat()}"><text:p>{v}</text:p></table:table-cell>'
+        return f'<table:table-cell office:value-type="string"><text:p>{escape(v)}</text:p></table:table-cell>'
+
+    lines = [NAMES, *([r[n] for n in NAMES] for r in rows)]
+    spaces = " ".join(f'xmlns:{n}="urn:oasis:names:tc:opendocument:xmlns:{n}:1.0"' for n in ("office", "table", "text"))
+    content = f'<?xml version="1.0" encoding="UTF-8"?><office:document-content {spaces} office:version="1.2"><office:body><office:spreadsheet>' \
+        '<table:table table:name="Plants">' + "".join(f"<table:table-row>{''.join(map(cell, line))}</table:table-row>" for line in lines) + \
+        "</table:table></office:spreadsheet></office:body></office:document-content>"
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    manifest = '<?xml version="1.0" encoding="UTF-8"?><manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">' \
+        f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/>' \
+        '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/></manifest:manifest>'
+    with zipfile.ZipFile(path, "w") as z:
+        z.writestr("mimetype", kind)
+        z.writestr("content.xml", content)
+        z.writestr("META-INF/manifest.xml", manifest)
+
+
+def _zstandard(content: bytes) -> bytes:
+    import pyarrow as pa
+    return pa.Codec("zstd").compress(content, asbytes=True)
+
+
 def _arrays(rows: list[dict]) -> dict[str, np.ndarray]:
     from easeml.trainer.convert import day_of
     return {"Height": np.array([np.nan if v is None else v for v in column(rows, "Height")]), "leaves": np.array(column(rows, "leaves"), np.int16),
@@ -186,16 +230,20 @@ KINDS = {
     "packed.csv.gz": _written(lambda rows: gzip.compress(text(rows).encode())),
     "packed.csv.bz2": _written(lambda rows: bz2.compress(text(rows).encode())),
     "packed.csv.xz": _written(lambda rows: lzma.compress(text(rows).encode())),
+    "packed.csv.zst": _written(lambda rows: _zstandard(text(rows).encode())),
     "array.json": _written(lambda rows: json.dumps(rows, default=str, indent=1).encode()),
     "lines.jsonl": _written(lambda rows: "\n".join(json.dumps(r, default=str) for r in rows).encode()),
     "book.xlsx": workbook,
     "titled.xlsx": lambda path, rows: workbook(path, rows, above=2),
+    "plants.ods": opendocument,
     "plants.parquet": parquet,
     "plants.feather": feather,
     "stream.arrow": stream,
     "plants.sav": spss,
     "packed.zsav": spss,
     "plants.dta": stata,
+    "plants.por": portable,
+    "plants.xpt": portable,
     "plants.npz": lambda path, rows: np.savez(path, **_arrays(rows)),
     "records.npy": lambda path, rows: np.save(path, records(rows)),
     "plants.h5": hdf5,

@@ -50,9 +50,11 @@ def test_infer_answers_the_same_from_every_kind(tmp_path, model, kind):
     right = sum(a["answer"]["kind"] == r["kind"] for a, r in zip(answers, rows))
     assert right >= 28
     if "values" in answers[0]:  # arrays are not echoed
-        assert list(answers[0]["values"]) == ["Height", "leaves", "color", "seen", "wild", "kind"]
-        assert answers[5]["values"]["Height"] == "" and answers[0]["values"]["kind"] == "oak"
-        assert answers[1]["values"]["leaves"] == str(rows[1]["leaves"])
+        names = ["Height", "leaves", "color", "seen", "wild", "kind"]
+        height, leaves, *_, label = names = [n.upper() for n in names] if kind == "plants.por" else names  # it has capitals only
+        assert list(answers[0]["values"]) == names
+        assert answers[5]["values"][height] == "" and answers[0]["values"][label] == "oak"
+        assert answers[1]["values"][leaves] == str(rows[1]["leaves"])
 
 
 def test_what_was_found_out_is_said(tmp_path):

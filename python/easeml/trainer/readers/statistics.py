@@ -43,7 +43,8 @@ class Statistics(Source):
         elif start.startswith(b"<stata_dta>"):
             ending = ".dta"
         self._read = getattr(library_, _READERS.get(ending) or _READERS.get(path.suffix.lower()) or "read_dta")
-        self._encoding = options.one("encoding")
+        # The portable format has a table of characters of its own, so its reader takes no encoding.
+        self._how = {} if self._read is library_.read_por else {"encoding": options.one("encoding")}
         _, meta = self._tried(metadataonly=True)
         self.names = list(meta.column_names)
         self._rows = meta.number_rows  # None where the file doesn't say
@@ -58,7 +59,7 @@ class Statistics(Source):
     def _tried(self, **how):
         """What the library reads. Raises `Fault` where it can't."""
         try:
-            return self._read(str(self.path), encoding=self._encoding, output_format="dict", **how)
+            return self._read(str(self.path), output_format="dict", **self._how, **how)
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
         except Exception as error:  # the library has kinds of its own
