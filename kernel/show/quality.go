@@ -31,7 +31,7 @@ var measures = map[string]measure{
 	"balanced_accuracy": {score, "balanced accuracy", "share of right answers, each class counting alike"},
 	"average_precision": {score, "average precision", "average precision"},
 	"roc_auc":           {score, "ROC AUC", "area under the ROC curve"},
-	"f1_macro":          {score, "F1", "F1, each class counting alike"},
+	"f1":                {score, "F1", "F1: of two classes the rarer one's, of more their mean"},
 	"iou":               {score, "overlap", "overlap"},
 	"r2":                {explained, "R²", "share of the variation explained (R²)"},
 	"mae":               {deviation, "off by", "how far off on average"},

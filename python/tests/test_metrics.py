@@ -29,7 +29,7 @@ def test_classes_as_scikit_learn_has_them(k):
     expected = {
         "accuracy": reference.accuracy_score(truth, chosen),
         "balanced_accuracy": reference.balanced_accuracy_score(truth, chosen),
-        "f1_macro": reference.f1_score(truth, chosen, average="macro"),
+        "f1": reference.f1_score(truth, chosen, average="binary" if k == 2 else "macro"),
         "log_loss": reference.log_loss(truth, p),
         "average_precision": reference.average_precision_score(hot[:, pick], p[:, pick], average="macro"),
         "roc_auc": reference.roc_auc_score(hot[:, pick], p[:, pick], average="macro"),
@@ -76,6 +76,19 @@ def test_one_class_leaves_the_metric_undefined_not_the_program():
     truth, p = np.zeros(20, dtype=int), np.tile([0.7, 0.3], (20, 1))
     assert math.isnan(score(METRICS["roc_auc"], truth, p, Guess((1, 0))).quality)
     assert score(METRICS["accuracy"], truth, p, Guess((1, 0))).quality == 1
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_f1_of_two_classes_is_the_rarer_ones(positive):
+    truth = np.where(RNG.random(200) < 0.1, positive, 1 - positive)
+    p = np.eye(2)[np.where(RNG.random(200) < 0.8, truth, 1 - truth)]
+    guess = Guess.learn_classes(truth, 2)
+    assert guess.positive == positive
+    assert score(METRICS["f1"], truth, p, guess).quality == pytest.approx(reference.f1_score(truth, p.argmax(axis=1), pos_label=positive))
+    # Never found, it is worth nothing; where it neither occurs nor is answered there is no F1.
+    never = np.eye(2)[np.full(200, 1 - positive)]
+    assert score(METRICS["f1"], truth, never, guess).quality == 0
+    assert math.isnan(score(METRICS["f1"], np.full(200, 1 - positive), never, guess).quality)
 
 
 def test_an_unknown_metric_names_those_there_are():

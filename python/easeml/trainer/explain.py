@@ -81,7 +81,7 @@ def _losses(model: Model, metric: str, truth: np.ndarray, predicted: np.ndarray)
     """The loss of each row. Classes: wrong answers where the metric counts them, else the right class's missing probability."""
     if not model.target.is_classes:
         return np.abs(truth - predicted).mean(axis=1)
-    if metric in ("accuracy", "balanced_accuracy", "f1_macro"):
+    if metric in ("accuracy", "balanced_accuracy", "f1"):
         return (predicted.argmax(axis=1) != truth).astype(float)
     return 1.0 - np.where(truth >= 0, predicted[np.arange(len(truth)), np.maximum(truth, 0)], 0.0)
 
@@ -113,7 +113,7 @@ def explain(study: Study) -> dict:
         found.append({"name": u.name, "lost": drop, "noise": noise, "beyond": bool(drop > noise and drop > 0)})
         study.progress(i + 1, len(every), "part")
     found.sort(key=lambda u: -u["lost"])
-    measure = "off" if not model.target.is_classes else "probability" if metric not in ("accuracy", "balanced_accuracy", "f1_macro") else \
+    measure = "off" if not model.target.is_classes else "probability" if metric not in ("accuracy", "balanced_accuracy", "f1") else \
         "right" if metric == "accuracy" else "right_by_class"
     return {"of": len(rows), "part": part, "measure": measure, "uses": found}
 

@@ -73,13 +73,17 @@ def _balanced_accuracy(truth, predicted, positive):
     return float(np.mean([np.mean(chosen[truth == c] == c) for c in np.unique(truth)]))
 
 
-def _f1_macro(truth, predicted, positive):
+def _f1(truth, predicted, positive):
+    """With two classes the positive one's, as is usual; else the mean over the classes that occur or are answered."""
     chosen, scores = _chosen(predicted), []
-    for c in np.unique(np.concatenate([truth, chosen])):
+    occur = np.unique(np.concatenate([truth, chosen]))
+    if predicted.shape[1] == 2:
+        occur = occur[occur == positive]
+    for c in occur:
         both = np.sum((chosen == c) & (truth == c))
         total = np.sum(chosen == c) + np.sum(truth == c)
         scores.append(2.0 * both / total)
-    return float(np.mean(scores))
+    return float(np.mean(scores)) if scores else math.nan
 
 
 def _one_against_rest(truth, predicted, positive, score):
@@ -136,7 +140,7 @@ METRICS: dict[str, Metric] = {m.name: m for m in (
     Metric("balanced_accuracy", "classes", True, 0, 1, _balanced_accuracy, says="share of right answers, each class counting alike"),
     Metric("average_precision", "classes", True, 0, 1, _average_precision, says="average precision for the rarer class"),
     Metric("roc_auc", "classes", True, 0, 1, _roc_auc, says="area under the ROC curve"),
-    Metric("f1_macro", "classes", True, 0, 1, _f1_macro, says="F1, each class counting alike"),
+    Metric("f1", "classes", True, 0, 1, _f1, says="F1: of two classes the rarer one's, of more their mean"),
     Metric("log_loss", "classes", False, 0, math.inf, _log_loss, relative=True, says="log loss"),
     Metric("r2", "numbers", True, -math.inf, 1, _r2, says="share of the variation explained (R²)"),
     Metric("mae", "numbers", False, 0, math.inf, _mae, relative=True, says="how far off on average"),
@@ -151,7 +155,7 @@ def find_metric(name: str | None, kind: str) -> Metric:
     """
     if not name:
         name = "accuracy" if kind == "classes" else "r2"
-    metric = METRICS.get({"f1": "f1_macro", "auc": "roc_auc"}.get(name, name))
+    metric = METRICS.get({"f1_macro": "f1", "auc": "roc_auc"}.get(name, name))
     fitting = [m.name for m in METRICS.values() if m.kind == kind]
     if metric is None:
         raise Fault(f"There is no metric {name}; for {kind} there are {', '.join(fitting)}.", kind="unsupported")
