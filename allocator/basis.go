@@ -190,7 +190,7 @@ func logSecondsPrior(p *Prior, b *basis, arms []Arm, class string, examples, fea
 	shift, shifts := 0.0, 0.0
 	for i := range arms {
 		k := b.position[i]
-		if k < 0 || p.Candidates[k].Timed == 0 {
+		if k < 0 || p.Candidates[k].Timed == 0 && !p.Candidates[k].Live {
 			continue
 		}
 		known[i] = true

@@ -15,7 +15,8 @@ import (
 type Prior struct {
 	ID         string           `json:"id"` // "sha256:…" over the rest
 	Rows       int              `json:"rows"`
-	Candidates []PriorCandidate `json:"candidates"` // sorted by id
+	Live       int              `json:"live,omitempty"` // ended trials of open searches its seconds are from ([Allocator.LivePriors])
+	Candidates []PriorCandidate `json:"candidates"`     // sorted by id
 	Quality    QualityPrior     `json:"quality"`
 	Seconds    SecondsPrior     `json:"seconds"`
 }
@@ -26,6 +27,8 @@ type PriorCandidate struct {
 	Family string      `json:"family,omitempty"`
 	Rows   int         `json:"rows"`  // past searches in which its quality was measured
 	Timed  int         `json:"timed"` // past searches in which its seconds were
+	// Live: past searches tell nothing of its seconds, but open ones do.
+	Live bool `json:"live,omitempty"`
 }
 
 // QualityPrior is a Gaussian over the candidates' qualities on a scale: "logit" (log((q+0.02)/(1-q+0.02))) or "linear".

@@ -17,6 +17,7 @@ type scenario struct {
 	devices  int
 	seed     uint64
 	past     bool // the prior is fitted from past searches, which know how long candidates take
+	bare     bool // the trainer estimates nothing
 }
 
 // known is a prior from past searches, with seconds in a unit.
@@ -40,7 +41,7 @@ func (s scenario) known(t testing.TB, scale float64) *Prior {
 func drawScenario(t *rapid.T) scenario {
 	s := scenario{
 		options: Options{Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"), Settle: SettleOptions{Off: rapid.Bool().Draw(t, "settle off")}},
-		devices: rapid.IntRange(1, 4).Draw(t, "devices"), past: rapid.Bool().Draw(t, "past"), seed: rapid.Uint64Range(0, 1000).Draw(t, "seed"),
+		devices: rapid.IntRange(1, 4).Draw(t, "devices"), past: rapid.Bool().Draw(t, "past"), bare: rapid.Bool().Draw(t, "bare"), seed: rapid.Uint64Range(0, 1000).Draw(t, "seed"),
 	}
 	for i := range rapid.IntRange(1, 6).Draw(t, "searches") {
 		s.searches = append(s.searches, SearchAdded{
@@ -63,6 +64,9 @@ func (s scenario) play(t testing.TB, scale float64, hook func(*Allocator) *Alloc
 		e.Arms = slices.Clone(e.Arms)
 		for i := range e.Arms {
 			e.Arms[i].Estimate = map[string]float64{"cpu1": e.Arms[i].Estimate["cpu1"] * scale}
+			if s.bare {
+				e.Arms[i].Estimate = nil
+			}
 		}
 		must(t, a, e)
 	}
@@ -84,6 +88,9 @@ func (s scenario) play(t testing.TB, scale float64, hook func(*Allocator) *Alloc
 		}
 		if len(flying) == 0 {
 			return log
+		}
+		for _, p := range a.LivePriors() {
+			must(t, a, p)
 		}
 		h := splitMix(s.seed + n)
 		i := int(h % uint64(len(flying)))
@@ -132,6 +139,7 @@ func TestPropertyOrderOfListsChangesNothing(t *testing.T) {
 func TestPropertyUnitOfCostChangesNothing(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := drawScenario(r)
+		s.bare = false // without history or estimates there is no unit to begin with
 		want := s.play(t, 1, nil)
 		if got := s.play(t, 60, nil); !slices.Equal(got, want) {
 			r.Fatalf("in seconds %v\nin minutes %v", want, got)

@@ -62,6 +62,8 @@ type Config struct {
 	// Short ends a draw when every tenant's loss is at most the smallest target: the figures up to there are the same, the area
 	// under the curve is not told.
 	Short bool `json:"-"`
+	// Rename gives the candidates' ids another order in each draw, so that ties, which go to the smaller id, favour nobody.
+	Rename bool `json:"rename,omitempty"`
 	// Variants are the default policy with other options; Policies may name them.
 	Variants map[string]allocator.Options `json:"variants,omitempty"`
 	// Options of the allocator; Policy, Seed and Order are the replay's.

@@ -238,7 +238,15 @@ func (w *world) driver(policy string) (driver, error) {
 			if math.IsNaN(e.Quality) {
 				e.Outcome, e.Quality, e.Seconds = allocator.Failed, 0, 0
 			}
-			return a.Apply(e)
+			if err := a.Apply(e); err != nil {
+				return err
+			}
+			for _, p := range a.LivePriors() {
+				if err := a.Apply(p); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}, nil
 }

@@ -83,6 +83,25 @@ func TestTheSameSeedGivesTheSameReport(t *testing.T) {
 	}
 }
 
+// Ties go to the smaller id, and DEEPLEARNING's ids run from cheap to dear: renamed, a rule without history takes longer.
+func TestRenaming(t *testing.T) {
+	c := on("deeplearning22")
+	c.Policies, c.Repeats, c.History = []string{allocator.PolicyRoundRobin, allocator.PolicyDefault, Clairvoyant}, 10, NoHistory
+	asIs := run(t, c)
+	c.Rename = true
+	renamed := run(t, c)
+	at := func(r Report, policy int) float64 { return r.Policies[policy].Targets[2].Mean }
+	if !(at(renamed, 0) > 2*at(asIs, 0)) {
+		t.Errorf("round robin needs %.3g, and renamed %.3g", at(asIs, 0), at(renamed, 0))
+	}
+	if !(at(renamed, 1) < at(renamed, 0)) {
+		t.Errorf("renamed, the default needs %.3g, round robin %.3g", at(renamed, 1), at(renamed, 0))
+	}
+	if !reflect.DeepEqual(renamed.Policies[2], asIs.Policies[2]) {
+		t.Error("new names changed what is possible")
+	}
+}
+
 // With more devices the clock runs shorter, at hardly more cost.
 func TestMoreDevices(t *testing.T) {
 	c := on("tabzilla104")

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/easeml/easeml/allocator"
@@ -93,6 +94,12 @@ type world struct {
 func (d *data) draw(c *Config, n int) (*world, error) {
 	r := rand.New(rand.NewPCG(c.Seed, uint64(n)))
 	w := &world{data: d, config: c}
+	if c.Rename {
+		w.rename(rand.New(rand.NewPCG(c.Seed+1, uint64(n))).Perm(len(d.ids)))
+	}
+	for _, id := range w.ids {
+		w.arms = append(w.arms, allocator.Arm{ID: id, Family: w.family(id)})
+	}
 	var rest []int
 	w.tenants, w.times, rest = d.seat(r.Perm(len(d.rows)), c.Tenants)
 	switch {
@@ -102,10 +109,7 @@ func (d *data) draw(c *Config, n int) (*world, error) {
 		rest = rest[:c.History]
 	}
 	for _, i := range rest {
-		w.history = append(w.history, d.row(i))
-	}
-	for _, id := range d.ids {
-		w.arms = append(w.arms, allocator.Arm{ID: id, Family: c.Family(id)})
+		w.history = append(w.history, w.row(i))
 	}
 	for _, i := range w.tenants {
 		told := make([]float64, len(d.ids))
@@ -119,6 +123,24 @@ func (d *data) draw(c *Config, n int) (*world, error) {
 		w.seen = append(w.seen, told)
 	}
 	return w, w.fit()
+}
+
+// rename puts each candidate's place in an order before its id.
+func (w *world) rename(order []int) {
+	d := *w.data
+	d.ids = make([]allocator.CandidateID, len(order))
+	for k, id := range w.ids {
+		d.ids[k] = allocator.CandidateID(fmt.Sprintf("%04d ", order[k])) + id
+	}
+	w.data = &d
+}
+
+// family is that of the candidate's id in the matrix.
+func (w *world) family(id allocator.CandidateID) string {
+	if w.config.Rename {
+		id = id[strings.IndexByte(string(id), ' ')+1:]
+	}
+	return w.config.Family(id)
 }
 
 // row is a row of the matrices as history.
@@ -146,9 +168,9 @@ func (w *world) fit() error {
 		switch {
 		case p == Clairvoyant:
 		case w.config.ofPaper(p) && w.paper == nil:
-			w.paper, err = allocator.FitPaperPrior(w.history, w.config.Family)
+			w.paper, err = allocator.FitPaperPrior(w.history, w.family)
 		case !w.config.ofPaper(p) && w.fitted == nil:
-			w.fitted, err = allocator.FitPrior(w.history, w.config.Family, allocator.FitOptions{})
+			w.fitted, err = allocator.FitPrior(w.history, w.family, allocator.FitOptions{})
 		}
 		if err != nil {
 			return err

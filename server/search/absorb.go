@@ -221,6 +221,9 @@ func (st *state) finish(r *run, n engine.Notice) {
 	if err := st.alloc.Apply(event); err != nil {
 		st.cfg.Log.Error("the allocator refused the end of a trial", "trial", r.trial.ID, "error", err)
 	}
+	if err := st.shareSeconds(); err != nil {
+		st.cfg.Log.Error("the allocator refused what searches teach each other", "error", err)
+	}
 	if t, ok := st.tenants[r.trial.SearchID]; ok {
 		for id := range t.tasks {
 			st.hub.forget("task:"+id, "trial.progress", r.trial.ID)

@@ -61,7 +61,7 @@ func (st *state) recover(ctx context.Context) error {
 			return err
 		}
 	}
-	return st.cfg.Store.Read(ctx, func(r *store.Reader) error {
+	if err := st.cfg.Store.Read(ctx, func(r *store.Reader) error {
 		open, err := r.OpenSearches()
 		if err != nil {
 			return err
@@ -81,7 +81,10 @@ func (st *state) recover(ctx context.Context) error {
 			st.tellRescored(t)
 		}
 		return nil
-	})
+	}); err != nil {
+		return err
+	}
+	return st.shareSeconds()
 }
 
 func (st *state) rate(class string) float64 {

@@ -123,6 +123,17 @@ func (s *Service) SetPriors(ctx context.Context, priors history.Priors) error {
 	})
 }
 
+// shareSeconds lets searches that have no history learn from each other how
+// long candidates without an estimate take.
+func (st *state) shareSeconds() error {
+	for _, e := range st.alloc.LivePriors() {
+		if err := st.alloc.Apply(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // poolOf counts the devices of each class that could be had.
 func poolOf(pool *gpu.Pool) allocator.PoolChanged {
 	devices := map[string]int{}

@@ -23,7 +23,7 @@ func main() {
 	data := flag.String("data", "allocator/replay/testdata", "folder of the matrices")
 	speed := flag.String("speed", "", "file of the lines that the speed tests printed")
 	out := flag.String("out", "docs/allocator-report.md", "report")
-	only := flag.String("parts", "", "parts to write, of head, main, devices, history, speed, right, others; none = all")
+	only := flag.String("parts", "", "parts to make anew, of head, main, devices, history, speed, right, others, the rest as -out has it; none = all")
 	flag.Parse()
 	b := &bench{only: *only, out: *out, choose: *choose, draws: *draws, few: *few, large: *large, seed: *seed, data: *data}
 	if err := b.write(*speed); err != nil {
@@ -38,6 +38,24 @@ type bench struct {
 	data                      string
 	out, only                 string
 	text                      strings.Builder
+	after                     string // what an earlier report has of the parts that follow
+}
+
+// mark begins a part of the report, for a later run that makes other parts anew.
+func mark(part string) string { return "<!-- part: " + part + " -->\n" }
+
+// earlier is what a report has of each part.
+func earlier(path string) (map[string]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("-parts makes some parts of a report anew, so -out must name a whole one: %w", err)
+	}
+	parts := map[string]string{}
+	for _, p := range strings.Split(string(text), "<!-- part: ")[1:] {
+		name, rest, _ := strings.Cut(p, " -->\n")
+		parts[name] = rest
+	}
+	return parts, nil
 }
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(&b.text, format+"\n", args...) }
@@ -83,7 +101,7 @@ var orders = map[string][]string{
 // done says that a part is replayed, and writes the report as far as it goes.
 func (b *bench) done(part string) error {
 	fmt.Fprintln(os.Stderr, "done:", part)
-	return os.WriteFile(b.out, []byte(b.text.String()), 0o644)
+	return os.WriteFile(b.out, []byte(b.text.String()+b.after), 0o644)
 }
 
 func (b *bench) write(speed string) error {
@@ -94,15 +112,31 @@ func (b *bench) write(speed string) error {
 			}
 		}
 	}
-	for _, part := range []struct {
+	parts := []struct {
 		name string
 		of   func() error
 	}{
 		{"head", b.head}, {"main", b.main}, {"devices", b.devices}, {"history", b.history},
 		{"speed", func() error { return b.speed(speed) }}, {"right", b.right}, {"others", b.others},
-	} {
+	}
+	old := map[string]string{}
+	if b.only != "" {
+		var err error
+		if old, err = earlier(b.out); err != nil {
+			return err
+		}
+	}
+	for i, part := range parts {
+		b.text.WriteString(mark(part.name))
 		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), part.name) {
+			b.text.WriteString(old[part.name])
 			continue
+		}
+		b.after = ""
+		for _, p := range parts[i+1:] {
+			if b.only != "" {
+				b.after += mark(p.name) + old[p.name]
+			}
 		}
 		if err := part.of(); err != nil {
 			return err
@@ -117,8 +151,8 @@ func (b *bench) write(speed string) error {
 // head says what the report is, where the constants come from, and which of them the other matrices choose.
 func (b *bench) head() error {
 	b.say("# The allocator, measured\n")
-	b.say("Made by `make bench-allocator`, here with -draws %d -large %d -few %d: paired draws of the small matrices, of the large ones, and of the tables of", b.draws, b.large, b.few)
-	b.say("little history on the large ones and of generated matrices. Where that is below 200, judge by the intervals. Seed %d. Speed is of the machine it ran on, beside other work. A cell is the", b.seed)
+	b.say("Made by `make bench-allocator`, %d paired draws of the small matrices, %d of the large ones; a table with", b.draws, b.large)
+	b.say("another number says so. Seed %d. Speed is of the machine it ran on, beside other work. A cell is the", b.seed)
 	b.say("mean share of the cost of training everything, in per cent, until the tenants' loss was at most the target; ratios are ratios")
 	b.say("of means with a 95 %% interval by bootstrap of the draws in pairs. 10 tenants, one device, all other rows history, unless said otherwise.")
 	b.say("The rules are those of [allocator/README.md](../allocator/README.md); the matrices lie in allocator/replay/testdata, each with its SOURCE.md.")
@@ -298,21 +332,28 @@ func (b *bench) devices() error {
 // history is point 5.
 func (b *bench) history() error {
 	b.say("## 5. Little history, %d draws of the small matrices, %d of the large\n", b.draws, b.few)
-	b.say("default over roundrobin, ratio of means; without history it should be at most 1.1 everywhere.\n")
+	b.say("default over roundrobin, ratio of means; without history it should be at most 1.1 everywhere. There ties go by the candidates'")
+	b.say("ids, and so decide what both try first: DEEPLEARNING's happen to run from cheap to dear. In the rows that say \"renamed\" the order of the ids is")
+	b.say("drawn anew in each draw.\n")
 	b.say("| matrix | past searches | 0.05 | 0.02 | 0.01 | 0.005 | at most 1.1 |\n|---|---|---|---|---|---|---|")
 	for i := range matrices {
-		for _, n := range []int{replay.NoHistory, 3, 10} {
+		for j, n := range []int{replay.NoHistory, replay.NoHistory, 3, 10} {
 			draws := b.draws
 			if matrices[i].features {
-				draws = b.few
+				if draws = b.few; j == 1 {
+					continue // its ids are in no order of cost
+				}
 			}
 			c := b.config(&matrices[i], draws)
-			c.History, c.Policies = n, []string{"roundrobin", "default"}
+			c.History, c.Policies, c.Rename = n, []string{"roundrobin", "default"}, j == 1
 			r, err := replay.Run(c)
 			if err != nil {
 				return err
 			}
 			row := fmt.Sprintf("| %s | %d |", matrices[i].name, max(n, 0))
+			if c.Rename {
+				row = fmt.Sprintf("| %s, renamed | 0 |", matrices[i].name)
+			}
 			ok := true
 			for _, t := range r.Settings.Targets {
 				x := b.ratio(&r, "default", "roundrobin", t, targets)
