@@ -219,7 +219,7 @@ def test_groups_never_straddle_and_order_tests_the_latest(tmp_path):
         of.setdefault(rows[row - 2]["patient"], set()).add(part)
     assert all(len(parts) == 1 for parts in of.values()) and {"train", "validation", "test"} == set().union(*of.values())
     plain = feed(tmp_path / "2", SHOP, path)
-    assert [(w["code"], w["fix"]) for w in plain.profile["warnings"]] == [("repeated_entities", "with group = patient")]
+    assert [(w["code"], w["fix"]) for w in plain.profile["warnings"]] == [("repeated_entities", "with group = patient"), ("dates", "with order = day")]
     timed = feed(tmp_path / "3", SHOP, path, options={"order": "day"})
     days = {p: [rows[r - 2]["day"] for r, q in zip(timed.index["row"], timed.index["part"]) if q == p] for p in ("train", "validation", "test")}
     assert max(days["train"]) <= min(days["validation"]) and max(days["validation"]) <= min(days["test"])

@@ -4,58 +4,78 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable, Iterator
 
 import numpy as np
 
 from . import FORMAT
 from .batch import MOST_LEVELS, TEXT_COLUMNS, looks_like_text
 from .events import write_json
-from .examples import PARTS, column_to_arrow, open_arrow, write_arrow, write_batches
+from .examples import PARTS, batches_of, column_to_arrow, open_arrow, write_arrow, write_pieces
 from .fault import Fault
-from .hashing import hashes
+from .hashing import LENGTH, as_text, hashes, occurrences, of_text, told_apart
 from .matching import Binding
-from .parts import give_parts, plan, unit_of
+from .parts import give_parts, plan
 from .profile import make_profile
 from .program import Target, settle
 from .settling import is_one_hot, one_hot_texts, settle_labels
 from .split import quantile_edges, strata_of_numbers
-from .stored import Stored
+from .stored import Codes, Stored
 
 if TYPE_CHECKING:
     from .ingest import Feed
 
 
+ROWS = 20_000
+"""Rows whose bookkeeping is text in memory at a time, on its way from or to a file."""
+
+
 class Known:
-    """Everything that the task accepted before: the server's index of it, or nothing."""
+    """Everything that the task accepted before, row by row: the server's index of it, or nothing."""
 
     def __init__(self, path=None):
-        self.hashes: Counter[str] = Counter()
-        self.labels: list[str | None] = []
+        self.example_hashes = self.input_hashes = np.zeros((0, LENGTH), np.uint8)
+        self.labels = np.zeros(0, dtype=object)  # text or None
         self.parts = np.zeros(0, dtype=np.int64)
-        self.on = np.zeros(0, dtype=bool)
-        self.units: dict[str, int] = {}
-        self.numbers: list[int] = []
-        self.corrected: Counter[tuple[str, str | None]] = Counter()  # input hash and label of those whose label was corrected
-        self.rows: list[tuple[str, str, str | None]] = []  # of each: example hash, input hash, the source it came from
+        self.on = self.corrected = np.zeros(0, dtype=bool)  # corrected: whether somebody has mended the label
+        self.numbers = np.zeros(0, dtype=np.int64)
+        self.sources = Codes()  # what each came from
+        self.groups: dict[str, int] = {}  # the part of each group
         if path is None:
             return
         table = open_arrow(path)
-        columns = {name: table.column(name).to_pylist() for name in table.column_names}
-        self.hashes.update(columns["example_hash"])
-        self.numbers = [int(n) for n in columns.get("number", range(1, table.num_rows + 1))]
-        self.rows = list(zip(columns["example_hash"], columns["input_hash"], columns.get("source", [None] * table.num_rows)))
-        self.labels = [None if v is None else str(v) for v in columns.get("label", [None] * table.num_rows)]
-        self.corrected = Counter((h, label) for h, label, c in zip(columns["input_hash"], self.labels, columns.get("corrected", [])) if c)
-        self.parts = np.array([PARTS.index(p) for p in columns["part"]], dtype=np.int64)
-        self.on = np.array(columns.get("on", [True] * table.num_rows), dtype=bool)
-        for h, g, p in zip(columns["input_hash"], columns.get("group", [None] * table.num_rows), self.parts.tolist()):
-            self.units[h] = p
-            if g is not None:
-                self.units[unit_of(g, h)] = p
+        n = table.num_rows
+
+        def pieces(name: str) -> Iterator[list]:
+            column = table.column(name) if name in table.column_names else [None] * n
+            for at in range(0, n, ROWS):
+                yield column[at:at + ROWS] if isinstance(column, list) else column.slice(at, ROWS).to_pylist()
+
+        def coded(name: str) -> Codes:
+            out = Codes()
+            for piece in pieces(name):
+                out.extend(piece)
+            return out
+
+        def whole(name: str, default: np.ndarray) -> np.ndarray:
+            return np.array(table.column(name).to_pylist(), dtype=default.dtype) if name in table.column_names else default
+
+        for name in ("example_hash", "input_hash"):
+            setattr(self, name + "es", np.concatenate([of_text(piece) for piece in pieces(name)] or [self.input_hashes]))
+        self.numbers = whole("number", np.arange(1, n + 1))
+        self.on, self.corrected = whole("on", np.ones(n, dtype=bool)), whole("corrected", np.zeros(n, dtype=bool))
+        self.sources, labels, parts, groups = coded("source"), coded("label"), coded("part"), coded("group")
+        self.labels = np.array([*map(str, labels.texts), None], dtype=object)[labels.codes]
+        self.parts = np.array([PARTS.index(p) for p in parts.texts], dtype=np.int64)[parts.codes] if n else self.parts
+        self.groups = {g: p for g, p in zip(groups, self.parts.tolist()) if g is not None}
 
     def __len__(self) -> int:
         return len(self.parts)
+
+
+def _rows(values, rows: np.ndarray):
+    """Some rows of a column; of all of them no copy is made."""
+    return values if len(rows) == len(values) else values[rows]
 
 
 def accept(feed: "Feed") -> None:
@@ -63,63 +83,92 @@ def accept(feed: "Feed") -> None:
     log, spec, rows, program = feed.log, feed.spec, feed.rows, feed.program
     log.write("phase", name="evaluate")
     known = Known(feed.folder / spec["known"]) if spec.get("known") else Known()
-    values = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in rows.values.items()}
+    values: dict = {}
+    for name in list(rows.values):
+        parts = rows.values.pop(name)
+        values[name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        del parts
     values |= {name: Stored(spill) for name, spill in rows.spills.items()}
     n = len(rows.rows)
     keep = np.ones(n, dtype=bool)
     target, labels = _settle(feed, values, known, keep)
     stored = settle(program, target)
     kept = np.flatnonzero(keep)
-    values = {name: v[kept] for name, v in values.items()}
+    values = {name: _rows(v, kept) for name, v in values.items()}
     columns = [(f, values[f.name]) for f in stored.inputs]
     if target is not None and target.is_classes:
         column = np.empty(len(kept), dtype=object)
-        column[:] = [labels[i] for i in kept]
+        column[:] = labels if len(kept) == len(labels) else [labels[i] for i in kept]
         outputs = [(stored.outputs[0], column)]
     else:
         outputs = [(f, values[f.name]) for f in stored.outputs if f.name in values]
-    example_hashes, input_hashes = hashes(columns, outputs, len(kept)) if len(kept) else ([], [])
-
-    # Equal rows are told apart by how often they occur: a file fed again adds nothing, one more copy does.
-    # A row that says by now what somebody has corrected an example to adds nothing either.
-    left, corrected = Counter(known.hashes), Counter(known.corrected)
-    new, mended = [], set()
-    for i, h in enumerate(example_hashes):
-        if left[h] > 0:
-            left[h] -= 1
-        elif corrected and corrected[(input_hashes[i], _label(target, outputs, i))] > 0:
-            corrected[(input_hashes[i], _label(target, outputs, i))] -= 1
-            mended.add(input_hashes[i])
-        else:
-            new.append(i)
-    sources = [rows.places[i] or feed.source_names[rows.sources[i]] for i in kept]
+    del labels
+    example_hashes, input_hashes = hashes(columns, outputs, len(kept))
+    # Whether examples are equal matters beside known ones only.
+    examples = told_apart(np.concatenate([known.example_hashes, example_hashes])) if len(known) else np.arange(len(kept))
+    inputs = told_apart(np.concatenate([known.input_hashes, input_hashes]) if len(known) else input_hashes)
+    new, mended = _new(known, examples, inputs, lambda i: _label(target, outputs, i))
     said = None
     if len(program.outputs) == 1 and target is not None and (target.is_classes or program.outputs[0].size == 1):
-        said = [_label(target, outputs, i) for i in range(len(kept))]
-    changed, restated = _changed(known, example_hashes, input_hashes, sources, said, new, mended)
-    new = np.array([i for i in new if i not in restated], dtype=np.int64)
+        said = lambda i: _label(target, outputs, i)  # noqa: E731
+    changed, restated = _changed(feed, known, examples, inputs, kept, said, new, mended)
+    if restated:
+        new = np.setdiff1d(new, restated)
     known_count = len(kept) - len(new)
 
     numbers = int(spec.get("first_number") or 1) + np.arange(len(new), dtype=np.int64)
     total = len(known) + len(new)
     split = plan(total, spec.get("folds"), spec.get("test"))
     target, strata, known_strata = _strata(target, outputs, known, new)
-    groups = [rows.groups[kept[i]] for i in new]
-    order = _ranks([rows.order[kept[i]] for i in new]) if rows.order else None
-    parts = give_parts(strata, [input_hashes[i] for i in new], groups, split.shares, known_strata, known.parts, known.units, order) \
+    order = _ranks([rows.order[i] for i in kept[new]]) if len(rows.order) else None
+    feed.inputs = np.unique(inputs[len(known):][new], return_inverse=True)[1] if len(known) else inputs
+    groups = _rows(rows.groups.codes, kept)[new]
+    parts = give_parts(strata, feed.inputs, groups, split.shares, known_strata, known.parts, _parts_of_known(known, inputs, new, groups, rows.groups.texts), order) \
         if len(new) else np.zeros(0, dtype=np.int64)
 
     for name in dict.fromkeys(r.fed for r in feed.rejects if r.counted_from == 0):
         feed.notes.append(f"{name}: rows are counted from 0")
 
-    feed.input_hashes = [input_hashes[i] for i in new]
     _say_categories(feed, columns)
     log.write("phase", name="save")
-    _write(feed, columns, outputs, target, new, numbers, example_hashes, input_hashes, parts, groups, kept)
-    profile = make_profile(feed, target, [(f, v[new]) for f, v in columns], [(f, v[new]) for f, v in outputs], known, parts, split,
-                           known_count, n_read=feed.read)
+    columns, outputs = ([(f, _rows(v, new)) for f, v in those] for those in (columns, outputs))
+    _write(feed, columns, outputs, target, numbers, _rows(example_hashes, new), _rows(input_hashes, new), parts, kept[new])
+    profile = make_profile(feed, target, columns, outputs, known, parts, split, known_count, n_read=feed.read)
     write_json(feed.folder / "profile.json", {"format": FORMAT, **profile, "changed": changed})
     log.write("done", accepted=len(new), rejected=len(feed.rejects), known=known_count, reason="finished")
+
+
+def _new(known: Known, examples: np.ndarray, inputs: np.ndarray, label: Callable[[int], str | None]) -> tuple[np.ndarray, list[int]]:
+    """The rows that are new, and those that aren't only since somebody has corrected an example to what they say by now.
+
+    `examples` and `inputs` are ints for all known examples and then all rows of the feed, equal where the hashes are. Equal rows
+    are told apart by how often they occur: a file fed again adds nothing, one more copy does.
+    """
+    m = len(known)
+    if not m:
+        return np.arange(len(examples)), []
+    there = np.bincount(examples[:m], minlength=int(examples.max()) + 1)
+    new = np.flatnonzero(occurrences(examples[m:]) >= there[examples[m:]])
+    corrected = Counter((int(inputs[i]), known.labels[i]) for i in np.flatnonzero(known.corrected))
+    mended = []
+    for i in new.tolist() if corrected else ():
+        what = int(inputs[m + i]), label(i)
+        if corrected[what] > 0:
+            corrected[what] -= 1
+            mended.append(i)
+    return np.setdiff1d(new, mended, assume_unique=True) if mended else new, mended
+
+
+def _parts_of_known(known: Known, inputs: np.ndarray, new: np.ndarray, groups: np.ndarray, names: list[str]) -> np.ndarray:
+    """For each new row the part of known examples of its group, else of its very input; −1 for none."""
+    m = len(known)
+    if not m:
+        return np.full(len(new), -1)
+    part_of = np.full(int(inputs.max()) + 1, -1)
+    part_of[inputs[:m]] = known.parts
+    own = part_of[inputs[m:][new]]
+    of_group = np.array([*(known.groups.get(g, -1) for g in names), -1])[groups]
+    return np.where(of_group >= 0, of_group, own)
 
 
 def _say_categories(feed: "Feed", columns: list) -> None:
@@ -145,39 +194,40 @@ def _label(target: Target | None, outputs, i: int) -> str | None:
     return value if target.is_classes else repr(float(value[0]))
 
 
-def _changed(known: Known, example_hashes: list[str], input_hashes: list[str], sources: list[str], labels: list[str | None] | None,
-             new: list[int], mended: set[str]) -> tuple[dict | None, set[int]]:
+def _changed(feed: "Feed", known: Known, examples: np.ndarray, inputs: np.ndarray, kept: np.ndarray, label: Callable[[int], str | None] | None,
+             new: np.ndarray, mended: list[int]) -> tuple[dict | None, list[int]]:
     """Where a file of a name that was fed before has changed: what it corrects, what of it is gone; and the rows that
     correct an example and so are none of their own. (None, no rows) where nothing of that name was fed.
 
     A new row corrects the example of its file that has its input and is in the file no longer, if both are the only ones
     with that input: which of several is meant can't be known, so such rows are new examples, counted as ``relabeled``.
-    `labels` are the rows' labels; None where there is no single one to correct.
+    `examples` and `inputs` as in `_new`; `label` gives a row's label, None where there is no single one to correct.
     """
-    named = set(sources)
-    if not any(source in named for _, _, source in known.rows):
-        return None, set()
-    here, on, left = Counter(example_hashes), known.on.tolist(), []
-    for k, (example, own_input, source) in enumerate(known.rows):
-        if here[example] > 0:
-            here[example] -= 1
-        elif on[k] and source in named and own_input not in mended:
-            left.append(k)
-    corrected, restated, answered = [], set(), set()
-    if labels is not None and left:
-        before = Counter((source, own_input) for k, (_, own_input, source) in enumerate(known.rows) if on[k])
-        now = Counter(zip(sources, input_hashes))
-        row_of = {(sources[i], input_hashes[i]): i for i in new}
-        for k in left:
-            key = (known.rows[k][2], known.rows[k][1])
+    m = len(known)
+    named = {feed.source_of(i) for i in kept} if m else set()
+    again = np.array([*(name in named for name in known.sources.texts), False])[known.sources.codes]
+    if not again.any():
+        return None, []
+    here = np.bincount(examples[m:], minlength=int(examples.max()) + 1)
+    left = np.flatnonzero((occurrences(examples[:m]) >= here[examples[:m]]) & known.on & again & ~np.isin(inputs[:m], inputs[m:][mended]))
+    corrected, restated, answered = [], [], []
+    if label is not None and len(left):
+        known_key = lambda k: (known.sources[k], int(inputs[k]))  # noqa: E731
+        row_key = lambda i: (feed.source_of(kept[i]), int(inputs[m + i]))  # noqa: E731
+        theirs = np.isin(inputs, inputs[left])  # the others' inputs play no part
+        before = Counter(map(known_key, np.flatnonzero(theirs[:m] & known.on).tolist()))
+        now = Counter(map(row_key, np.flatnonzero(theirs[m:]).tolist()))
+        row_of = {row_key(i): i for i in new[theirs[m:][new]].tolist()}
+        for k in left.tolist():
+            key = known_key(k)
             if key in row_of and before[key] == 1 and now[key] == 1 and known.labels[k] is not None:
-                corrected.append({"number": known.numbers[k], "from": known.labels[k], "to": labels[row_of[key]]})
-                restated.add(row_of[key])
-                answered.add(k)
-    gone = [k for k in left if k not in answered]
-    inputs = {known.rows[k][1] for k in gone}
-    relabeled = sum(1 for i in new if i not in restated and input_hashes[i] in inputs)
-    return {"relabeled": relabeled, "corrected": corrected, "gone": [known.numbers[k] for k in gone]}, restated
+                corrected.append({"number": int(known.numbers[k]), "from": known.labels[k], "to": label(row_of[key])})
+                restated.append(row_of[key])
+                answered.append(k)
+    gone = np.setdiff1d(left, answered).astype(np.int64)
+    fresh = np.setdiff1d(new, restated).astype(np.int64)
+    relabeled = int(np.count_nonzero(np.isin(inputs[m:][fresh], inputs[:m][gone])))
+    return {"relabeled": relabeled, "corrected": corrected, "gone": known.numbers[gone].tolist()}, restated
 
 
 def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple[Target | None, list[str | None]]:
@@ -244,8 +294,9 @@ def _reject(feed: "Feed", i: int, column: str, value: str | None, reason: str, r
     rows = feed.rows
     source = fed = feed.source_names[rows.sources[i]]
     line = None if rows.lines[i] < 0 else rows.lines[i]
-    if rows.places[i] is not None and line is None:  # the label is a folder's name: what is wrong is the folder
-        source, column, value = posixpath.dirname(rows.places[i]) + "/", None, None
+    place = rows.places[i]
+    if place is not None and line is None:  # the label is a folder's name: what is wrong is the folder
+        source, column, value = posixpath.dirname(place) + "/", None, None
     return Reject(source, rows.rows[i], line, column, value, reason, remedy, feed.counted_from[rows.sources[i]], fed)
 
 
@@ -280,38 +331,46 @@ def _ranks(texts: list[str | None]) -> list[float]:
     return [t.timestamp() if not pd.isna(t) else -np.inf for t in times]
 
 
-def _write(feed: "Feed", columns, outputs, target, new, numbers, example_hashes, input_hashes, parts, groups, kept) -> None:
-    """examples.arrow, index.arrow, rejects.arrow."""
+def _write(feed: "Feed", columns, outputs, target, numbers, example_hashes, input_hashes, parts, at) -> None:
+    """examples.arrow, index.arrow, rejects.arrow. `at`: where the accepted rows stand among all that converted well."""
     import pyarrow as pa
-    rows = feed.rows
+    rows, n = feed.rows, len(numbers)
     table: dict = {"number": pa.array(numbers, pa.int64())}
     large: dict = {}
     for f, v in columns + outputs:
         if isinstance(v, Stored):
-            large[f.name], table[f.name] = (f, v[new]), None
+            large[f.name], table[f.name] = (f, v), None
         else:
-            table[f.name] = column_to_arrow(f, v[new])
-    if large and len(new):
-        write_batches(feed.folder / "examples.arrow", table, large)
+            table[f.name] = column_to_arrow(f, v)
+    if large and n:
+        write_pieces(feed.folder / "examples.arrow", batches_of(table, large))
     else:
         table |= {name: column_to_arrow(f, np.zeros((0, f.size), np.uint8)) for name, (f, _) in large.items()}
         write_arrow(feed.folder / "examples.arrow", table)
-    label: list[str | None] = [None] * len(new)
-    if target is not None and outputs and outputs[0][0].rank < 2:
-        if target.is_classes:
-            label = list(outputs[0][1][new])
-        else:
-            label = [repr(float(x)) for x in outputs[0][1][new][:, 0]]
-    write_arrow(feed.folder / "index.arrow", {
-        "number": pa.array(numbers, pa.int64()),
-        "example_hash": pa.array([example_hashes[i] for i in new], pa.string()),
-        "input_hash": pa.array([input_hashes[i] for i in new], pa.string()),
-        "label": pa.array(label, pa.string()),
-        "part": pa.array([PARTS[p] for p in parts], pa.string()),
-        "source": pa.array([rows.places[kept[i]] or feed.source_names[rows.sources[kept[i]]] for i in new], pa.string()),
-        "row": pa.array([rows.rows[kept[i]] for i in new], pa.int64()),
-        "group": pa.array(groups, pa.string()),
-    })
+    del table
+
+    def labels(begin: int, end: int) -> list[str | None]:
+        if target is None or not outputs or outputs[0][0].rank >= 2:
+            return [None] * (end - begin)
+        some = outputs[0][1][begin:end]
+        return list(some) if target.is_classes else [repr(float(x)) for x in some[:, 0]]
+
+    def index() -> Iterator:
+        for begin in range(0, max(n, 1), ROWS):
+            end = min(n, begin + ROWS)
+            own = at[begin:end].tolist()
+            yield pa.record_batch({
+                "number": pa.array(numbers[begin:end], pa.int64()),
+                "example_hash": pa.array(as_text(example_hashes[begin:end]), pa.string()),
+                "input_hash": pa.array(as_text(input_hashes[begin:end]), pa.string()),
+                "label": pa.array(labels(begin, end), pa.string()),
+                "part": pa.array([PARTS[p] for p in parts[begin:end]], pa.string()),
+                "source": pa.array([feed.source_of(i) for i in own], pa.string()),
+                "row": pa.array([rows.rows[i] for i in own], pa.int64()),
+                "group": pa.array([rows.groups[i] for i in own], pa.string()),
+            })
+
+    write_pieces(feed.folder / "index.arrow", index())
     text = lambda name: pa.array([getattr(r, name) for r in feed.rejects], pa.string())  # noqa: E731
     write_arrow(feed.folder / "rejects.arrow", {
         "source": text("source"), "row": pa.array([r.row for r in feed.rejects], pa.int64()),

@@ -63,11 +63,11 @@ def warnings(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.n
 def _twins(feed: "Feed", n: int, inputs, outputs) -> list[dict]:
     """Rows that are copies of others, contradict them, or are nearly the same."""
     labels = outputs[0][1].tolist() if outputs and outputs[0][0].is_class else [None] * n
-    again, contrary = copies(feed.input_hashes, labels)
+    again, contrary = copies(feed.inputs, labels)
     out = []
     if contrary:
         out.append(_warning("contradictions", f"{contrary:,} rows have the very input of another row, but not its label: no model can be right about all of them."))
-    alike = near(inputs, n, feed.input_hashes)
+    alike = near(inputs, n, feed.inputs)
     if alike >= 5 and alike >= 0.01 * n and not feed.options.all("group"):
         out.append(_warning("near_duplicates", f"{alike:,} rows are nearly the same as another one, and may stand on both sides of the test. If some are of one thing, "
                             "a column has to say which.", None, "with group = COLUMN"))

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterable, Iterator
 
 import numpy as np
 
 from .fault import Fault
 from .program import Field, Program
+from .stored import Codes
 
 PARTS = ("train", "validation", "test")
 
@@ -53,7 +55,9 @@ def column_to_arrow(field: Field, values: np.ndarray):
     import pyarrow as pa
 
     if field.is_class:
-        return pa.array(values.tolist(), type=pa.string()).dictionary_encode()  # a list: pyarrow imports pandas for object arrays
+        coded = Codes()  # by hand: pyarrow would hold all texts, and imports pandas for arrays of objects
+        coded.extend(values)
+        return pa.DictionaryArray.from_arrays(pa.array(coded.codes, mask=coded.codes < 0), pa.array(coded.texts, pa.string()))
     if field.ragged:
         offsets = np.concatenate([[0], np.cumsum([v.size for v in values], dtype=np.int64)])
         flat = np.concatenate([v.reshape(-1) for v in values]) if len(values) else np.zeros(0)
@@ -131,33 +135,39 @@ def write_arrow(path: Path, columns: dict) -> None:
     os.replace(partial, path)
 
 
-def write_batches(path: Path, columns: dict, large: dict) -> None:
-    """Write a table some of whose columns are tensors in files: `large` has the field and the `Stored` of each; the others are whole Arrow arrays."""
+def write_pieces(path: Path, batches: Iterable) -> None:
+    """Write record batches, of which there is one at least, as an IPC file, whole or not at all."""
     import os
 
     import pyarrow as pa
 
+    partial, writer = path.with_name(path.name + ".partial"), None
+    with pa.OSFile(str(partial), "wb") as sink:
+        for batch in batches:
+            writer = writer or pa.ipc.new_file(sink, batch.schema)
+            writer.write_batch(batch)
+        writer.close()
+    os.replace(partial, path)
+
+
+def batches_of(columns: dict, large: dict) -> Iterator:
+    """Record batches of a table some of whose columns are tensors in files: `large` has the field and the `Stored` of each;
+    the others are whole Arrow arrays."""
+    import pyarrow as pa
+
     from .stored import BATCH_BYTES
-    partial = path.with_name(path.name + ".partial")
-    names, at, writer = list(columns), 0, None
+    names, at = list(columns), 0
     several = [v for _, v in large.values()]
     if len(several) == 1:
         batches = ([b] for b in several[0].batches())
     else:
         step = max(1, BATCH_BYTES // sum(v.size * v.dtype.itemsize for v in several))
         batches = ([v.rows(i, min(len(v), i + step)) for v in several] for i in range(0, len(several[0]), step))
-    with pa.OSFile(str(partial), "wb") as sink:
-        for parts in batches:
-            n = len(parts[0])
-            now = {name: column_to_arrow(f, part) for (name, (f, _)), part in zip(large.items(), parts)}
-            batch = pa.record_batch([now[name] if name in now else columns[name].slice(at, n) for name in names], names=names)
-            if writer is None:
-                writer = pa.ipc.new_file(sink, batch.schema)
-            writer.write_batch(batch)
-            at += n
-        if writer is not None:
-            writer.close()
-    os.replace(partial, path)
+    for parts in batches:
+        n = len(parts[0])
+        now = {name: column_to_arrow(f, part) for (name, (f, _)), part in zip(large.items(), parts)}
+        yield pa.record_batch([now[name] if name in now else columns[name].slice(at, n) for name in names], names=names)
+        at += n
 
 
 def _row_groups(columns: dict[str, np.ndarray], inputs: tuple[Field, ...], n: int) -> np.ndarray:

@@ -50,20 +50,58 @@ def _bytes(f: Field, values: np.ndarray) -> list[bytes]:
     return [head + whole[i * width:(i + 1) * width] for i in range(len(flat))]
 
 
-def hashes(inputs: list[tuple[Field, np.ndarray]], outputs: list[tuple[Field, np.ndarray]], n: int) -> tuple[list[str], list[str]]:
-    """For n rows the example hashes and the input hashes, in hexadecimal.
+LENGTH = 32
+"""Bytes of a hash."""
+
+
+def hashes(inputs: list[tuple[Field, np.ndarray]], outputs: list[tuple[Field, np.ndarray]], n: int) -> tuple[np.ndarray, np.ndarray]:
+    """For n rows the example hashes and the input hashes, each [n, `LENGTH`] bytes.
 
     Columns are [n, size] floats or [n] objects (str or None), in program order.
     """
-    examples, bare = [], []
+    examples, bare = np.empty((n, LENGTH), np.uint8), np.empty((n, LENGTH), np.uint8)
     for begin in range(0, n, _ROWS):
         end = min(n, begin + _ROWS)
         in_parts = [_bytes_of(f, v, begin, end) for f, v in inputs]
         out_parts = [_bytes_of(f, v, begin, end) for f, v in outputs]
         for i in range(end - begin):
             h = hashlib.sha256(b"".join([part[i] for part in in_parts]))
-            bare.append(h.hexdigest())
+            bare[begin + i] = np.frombuffer(h.digest(), np.uint8)
             for part in out_parts:
                 h.update(part[i])
-            examples.append(h.hexdigest())
+            examples[begin + i] = np.frombuffer(h.digest(), np.uint8)
     return examples, bare
+
+
+def as_text(those: np.ndarray) -> list[str]:
+    """Hashes in hexadecimal, as files have them."""
+    whole, width = those.tobytes().hex(), 2 * LENGTH
+    return [whole[i:i + width] for i in range(0, len(whole), width)]
+
+
+def of_text(texts: list[str]) -> np.ndarray:
+    """The reverse of `as_text`."""
+    return np.frombuffer(bytes.fromhex("".join(texts)), np.uint8).reshape(-1, LENGTH)
+
+
+def told_apart(those: np.ndarray) -> np.ndarray:
+    """Each hash's place among the different ones, in their order: ints [n], equal where the hashes are equal."""
+    out = np.zeros(len(those), np.int32)
+    if len(those):
+        words = np.ascontiguousarray(those).view(">u8")
+        order = np.lexsort(words.T[::-1])
+        first = np.zeros(len(those), bool)
+        for word in words.T:
+            first[1:] |= word[order[1:]] != word[order[:-1]]
+        out[order] = np.cumsum(first, dtype=np.int32)
+    return out
+
+
+def occurrences(told: np.ndarray) -> np.ndarray:
+    """How many earlier rows are equal to each: ints [n]."""
+    out = np.empty(len(told), np.int64)
+    if len(told):
+        order = np.argsort(told, kind="stable")
+        begins = np.flatnonzero(np.concatenate([[True], told[order[1:]] != told[order[:-1]]]))
+        out[order] = np.arange(len(told)) - np.repeat(begins, np.diff(np.append(begins, len(told))))
+    return out

@@ -21,8 +21,11 @@ from pathlib import Path
 from . import FORMAT
 from .events import EventLog
 from .fault import Fault, one_sentence
-from .stored import Spill
+from .stored import Codes, Spill, Texts
 
+
+MOST_KNOWN = 50_000
+"""A category's equal texts share their memory until it has had so many different ones."""
 
 SPILLED = 8
 """Inputs of so many numbers are kept in a file while they are read, so that memory doesn't grow with the width of rows."""
@@ -72,16 +75,16 @@ class Reject:
 class Rows:
     """Rows that converted well so far, over all sources: `values` per field as a list of arrays."""
 
+    places: Texts
+    """The picture's file, for rows that are pictures; else None."""
     values: dict[str, list] = field(default_factory=dict)
-    texts: dict[str, list] = field(default_factory=dict)
-    sources: list[int] = field(default_factory=list)
+    texts: dict[str, Codes] = field(default_factory=dict)
+    sources: array = field(default_factory=lambda: array("i"))
     rows: array = field(default_factory=lambda: array("q"))
     lines: array = field(default_factory=lambda: array("q"))
     """−1 where there is none."""
-    groups: list[str | None] = field(default_factory=list)
-    order: list[str | None] = field(default_factory=list)
-    places: list[str | None] = field(default_factory=list)
-    """The picture's file, for rows that are pictures."""
+    groups: Codes = field(default_factory=Codes)
+    order: Codes = field(default_factory=Codes)
     spills: dict[str, Spill] = field(default_factory=dict)
     """Fields whose numbers are kept in a file: tensors of inputs."""
     files: set[str] = field(default_factory=set)
@@ -95,13 +98,14 @@ class Feed:
         self.folder, self.log = folder, log
         self.rejects: list[Reject] = []
         self.notes: list[str] = []
-        self.rows = Rows()
+        self.rows = Rows(Texts(folder))
+        self.levels: dict[str, dict] = {}  # by field: each different text of a category, once
         self.read = 0
         self.source_names: list[str] = []
         self.counted_from: list[int] = []
         self.columns_of: dict[str, list[str]] = {}
         self.unused: dict[str, Counter] = {}
-        self.input_hashes: list[str] = []  # of the rows that were accepted
+        self.inputs = None  # ints, one for each accepted row: equal where inputs are
         self.canons: dict = {}  # by field: how its pictures are converted
 
     def go(self) -> None:
@@ -231,7 +235,7 @@ class Feed:
                            spilled=name in digests or name in tensors)
             self.rows.places.extend(places[i] for i in good)
             for name, t in texts.items():
-                self.rows.texts.setdefault(name, []).extend(t[i] for i in good)
+                self.rows.texts.setdefault(name, Codes()).extend(t[i] for i in good)
             self.rows.sources.extend([at] * len(good))
             self.rows.rows.extend(int(block.rows[i]) for i in good)
             self.rows.lines.extend(-1 if block.lines is None else int(block.lines[i]) for i in good)
@@ -265,6 +269,10 @@ class Feed:
             raise Fault(f"{source.name}: {name} came as numbers and as picture files in one feed.", where={"file": source.name, "field": name},
                         hint="Feed them one after the other.")
         if not spilled:
+            if values.dtype == object and all(v is None or isinstance(v, str) for v in values[:1]):
+                known = self.levels.setdefault(name, {})
+                if len(known) < MOST_KNOWN:
+                    values[:] = [known.setdefault(v, v) for v in values]
             rows.values.setdefault(name, []).append(values)
             return
         if digests:
@@ -298,6 +306,10 @@ class Feed:
             if b.columns[0] in pictures:
                 return [None if p is None else p.place for p in block.columns[b.columns[0]]]
         return [None] * len(block.rows)
+
+    def source_of(self, i: int) -> str:
+        """Where a row that converted well comes from: its picture's file, else the source."""
+        return self.rows.places[i] or self.source_names[self.rows.sources[i]]
 
     def _reject(self, source, block, i: int, p, place: str | None) -> None:
         """Note a row that is not taken; one whose picture is broken is known by the picture's file."""

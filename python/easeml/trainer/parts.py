@@ -35,11 +35,6 @@ def plan(n: int, folds: int | None = None, test: float | None = None) -> Plan:
     return Plan((1.0 - validation - test, validation, test), k)
 
 
-def unit_of(group: str | None, input_hash: str) -> str:
-    """What stays in one part: rows of one group, else rows with equal inputs."""
-    return input_hash if group is None else "g:" + group
-
-
 def group_hash(values: Sequence[str | None]) -> str | None:
     """One short hash for a row's group values; None where all are missing."""
     if all(v is None for v in values):
@@ -47,19 +42,20 @@ def group_hash(values: Sequence[str | None]) -> str | None:
     return hashlib.sha256("\0".join("" if v is None else v for v in values).encode()).hexdigest()[:32]
 
 
-def give_parts(strata: np.ndarray, input_hashes: list[str], groups: list[str | None], shares: Sequence[float],
-               known_strata: np.ndarray, known_parts: np.ndarray, known_units: dict[str, int], order: list[float] | None = None) -> np.ndarray:
+def give_parts(strata: np.ndarray, inputs: np.ndarray, groups: np.ndarray, shares: Sequence[float], known_strata: np.ndarray,
+               known_parts: np.ndarray, known: np.ndarray, order: list[float] | None = None) -> np.ndarray:
     """A part (index into `PARTS`) for each new example.
 
-    `known_*`: strata and parts of all examples accepted before, and the part of each unit among them.
+    `inputs` [n]: the place of a row's inputs among the different ones, in the order of their hashes. `groups` [n]: ints, −1 for none. `known` [n]: the part of what a row belongs to among
+    all examples that were accepted before, −1 for none; `known_strata` and `known_parts` are theirs.
     `order`, where given, is a rank for each row, later ones larger: the latest rows are tested.
     """
-    if any(g is not None for g in groups):
-        units, dealt, fixed = _connected(input_hashes, groups, known_units)
-    else:  # units are inputs; in the order of their hashes
-        found, units = np.unique(np.array(input_hashes, dtype="S64"), return_inverse=True)
-        dealt = range(len(found))
-        fixed = {i: known_units[h] for i, h in enumerate(map(bytes.decode, found.tolist())) if h in known_units} if known_units else {}
+    units, dealt = inputs, range(int(inputs.max()) + 1)
+    if (groups >= 0).any():
+        units, dealt = _connected(units, groups)
+    fixed: dict[int, int] = {}
+    for row in np.flatnonzero(known >= 0).tolist():
+        fixed.setdefault(int(units[row]), int(known[row]))
     s = int(max(strata.max(initial=0), known_strata.max(initial=0))) + 1
     counts = np.zeros((s, len(PARTS)))
     np.add.at(counts, (known_strata, known_parts), 1)
@@ -68,13 +64,16 @@ def give_parts(strata: np.ndarray, input_hashes: list[str], groups: list[str | N
     return deal(strata, units, dealt, shares, fixed=fixed, counts=counts)
 
 
-def _connected(input_hashes: list[str], groups: list[str | None], known_units: dict[str, int]) -> tuple[np.ndarray, list[int], dict[int, int]]:
-    """Each row's unit where there are groups, the units in the order of dealing, and the parts of those that have one."""
+def _connected(inputs: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """Each row's unit where there are groups, and the units in the order of dealing."""
     # Rows that are alike by group or by input belong together, also in chains (a group's row that
     # equals another group's): the smallest unit that keeps both promises is the connected set.
-    unit_of_input: dict[str, int] = {}
-    unit_of_group: dict[str, int] = {}
-    parent: list[int] = []
+    first = np.unique(inputs, return_index=True)[1]
+    place = np.empty(len(first), dtype=np.int64)
+    place[np.argsort(first)] = np.arange(len(first))
+    of_row = place[inputs].tolist()  # counted as they come
+    unit_of_group: dict[int, int] = {}
+    parent = list(range(len(first)))
 
     def root(i: int) -> int:
         while parent[i] != i:
@@ -82,28 +81,14 @@ def _connected(input_hashes: list[str], groups: list[str | None], known_units: d
             i = parent[i]
         return i
 
-    of_row = []
-    for h, g in zip(input_hashes, groups):
-        i = unit_of_input.get(h)
-        if i is None:
-            i = unit_of_input[h] = len(parent)
-            parent.append(i)
-        if g is not None:
+    for i, g in zip(of_row, groups.tolist()):
+        if g >= 0:
             j = unit_of_group.setdefault(g, i)
             parent[root(i)] = root(j)
-        of_row.append(i)
     units = np.array([root(i) for i in of_row], dtype=np.int64)
-    fixed: dict[int, int] = {}
-    for row, (h, g) in enumerate(zip(input_hashes, groups)):
-        part = known_units.get(unit_of(g, h), known_units.get(h)) if g is not None else known_units.get(h)
-        if part is not None:
-            fixed.setdefault(int(units[row]), part)
-    smallest: dict[int, str] = {}
-    for u, h in zip(units.tolist(), input_hashes):
-        if u not in smallest or h < smallest[u]:
-            smallest[u] = h
-    dealt = sorted(smallest, key=lambda u: smallest[u])
-    return units, dealt, fixed
+    # A unit's turn is that of its smallest hash.
+    there, at = np.unique(units[np.argsort(inputs, kind="stable")], return_index=True)
+    return units, there[np.argsort(at)].tolist()
 
 
 def _by_order(units: np.ndarray, order: list[float], shares: Sequence[float], fixed: dict[int, int], counts: np.ndarray) -> np.ndarray:

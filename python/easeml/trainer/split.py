@@ -30,8 +30,9 @@ def deal(strata: np.ndarray, units: np.ndarray, order: Sequence[int], shares: Se
     totals = have.sum(axis=1) + np.bincount(strata, minlength=s)
     lacks = np.outer(totals, shares) - have
     sorted_rows = np.argsort(units, kind="stable")
-    held, begins = np.unique(units[sorted_rows], return_index=True)
-    ends = np.append(begins[1:], n)
+    held = units[sorted_rows]
+    begins = np.flatnonzero(np.concatenate([[n > 0], held[1:] != held[:-1]]))
+    held, ends = held[begins], np.append(begins[1:], n)
     # Units are mostly 0, 1, 2 …: then their spans need no table.
     place = None if len(held) and held[-1] == len(held) - 1 and held[0] == 0 else {u: i for i, u in enumerate(held.tolist())}
 

@@ -7,8 +7,10 @@ through them in batches. Taking rows copies nothing: it remembers which.
 from __future__ import annotations
 
 import os
+import tempfile
+from array import array
 from pathlib import Path
-from typing import Iterator
+from typing import Iterable, Iterator
 
 import numpy as np
 
@@ -25,7 +27,7 @@ class Spill:
         os.unlink(path)
         self.size = size
         self.pieces: list[tuple[int, int, np.dtype]] = []  # offset in the file, rows, type
-        self.digests: list[bytes] = []
+        self.digests = bytearray()
         self.rows = 0
 
     def append(self, values: np.ndarray, digests: list[bytes] | None = None) -> None:
@@ -36,7 +38,7 @@ class Spill:
         self.pieces.append((self._file.tell(), len(values), values.dtype))
         self._file.write(np.ascontiguousarray(values).tobytes())
         self._file.flush()
-        self.digests += digests or []
+        self.digests += b"".join(digests or [])
         self.rows += len(values)
 
     def load(self, piece: int) -> np.ndarray:
@@ -72,7 +74,7 @@ class Stored:
 
     def digests(self) -> list[bytes]:
         """The SHA-256 of each row's file."""
-        return [self._spill.digests[i] for i in self._index]
+        return [self._spill.digests[32 * i:32 * i + 32] for i in self._index]
 
     def rows(self, begin: int, end: int) -> np.ndarray:
         """Some rows in order, in memory."""
@@ -102,3 +104,59 @@ class Stored:
             return self[np.linspace(0, len(self) - 1, most).astype(np.int64)].sample()
         parts = [b.astype(np.float32) for b in self.batches()]
         return np.concatenate(parts) if parts else np.zeros((0, self.size), np.float32)
+
+
+class Texts:
+    """Texts that hardly repeat, kept in a file while a feed is read; in memory is only where each ends. None and "" are one."""
+
+    def __init__(self, folder: Path):
+        self._file = tempfile.TemporaryFile(dir=folder)
+        self._ends = array("q")
+        self._end = 0
+
+    def extend(self, texts: Iterable[str | None]) -> None:
+        """Add texts at the end."""
+        for text in texts:
+            if text:
+                content = text.encode("utf-8", "surrogatepass")
+                self._file.write(content)
+                self._end += len(content)
+            self._ends.append(self._end)
+        self._file.flush()
+
+    def __getitem__(self, i: int) -> str | None:
+        begin, end = self._ends[i - 1] if i else 0, self._ends[i]
+        return os.pread(self._file.fileno(), end - begin, begin).decode("utf-8", "surrogatepass") if end > begin else None
+
+
+class Codes:
+    """A column of texts that repeat, each different one in memory once. ``codes`` are places in ``texts``, −1 for None."""
+
+    def __init__(self):
+        self.texts: list[str] = []
+        self._codes = array("i")
+        self._places: dict[str | None, int] = {None: -1}
+
+    def extend(self, texts: Iterable[str | None]) -> None:
+        """Add rows at the end."""
+        for text in texts:
+            code = self._places.get(text)
+            if code is None:
+                code = self._places[text] = len(self.texts)
+                self.texts.append(text)
+            self._codes.append(code)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Ints [n]."""
+        return np.array(self._codes, dtype=np.int32)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def __getitem__(self, i: int) -> str | None:
+        code = self._codes[i]
+        return None if code < 0 else self.texts[code]
+
+    def __iter__(self) -> Iterator[str | None]:
+        return (None if code < 0 else self.texts[code] for code in self._codes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Sequence
 
 import numpy as np
@@ -20,17 +19,19 @@ FEWEST_NUMBERS = 4
 """With fewer numbers, rows that agree in three digits are no surprise."""
 
 
-def copies(input_hashes: Sequence[str], labels: Sequence[str | None]) -> tuple[int, int]:
-    """How many rows have the very input of an earlier row, and how many rows share their input with another label."""
-    seen = Counter(input_hashes)
-    said: dict[str, set] = {}
-    for h, label in zip(input_hashes, labels):
-        if seen[h] > 1:
-            said.setdefault(h, set()).add(label)
-    return sum(n - 1 for n in seen.values()), sum(seen[h] for h, those in said.items() if len(those) > 1)
+def copies(told: np.ndarray, labels: Sequence[str | None]) -> tuple[int, int]:
+    """How many rows have the very input of an earlier row, and how many rows share their input with another label.
+
+    `told` are ints, equal where inputs are.
+    """
+    seen = np.bincount(told)
+    said: dict[int, set] = {}
+    for i in np.flatnonzero(seen[told] > 1).tolist():
+        said.setdefault(int(told[i]), set()).add(labels[i])
+    return int(len(told) - np.count_nonzero(seen)), sum(int(seen[u]) for u, those in said.items() if len(those) > 1)
 
 
-def near(inputs: list[tuple[Field, np.ndarray]], n: int, input_hashes: Sequence[str]) -> int:
+def near(inputs: list[tuple[Field, np.ndarray]], n: int, told: np.ndarray) -> int:
     """How many of the first `MOST_ROWS` rows are nearly another row: equal when rounded, but not in truth."""
     n = min(n, MOST_ROWS)
     parts, numbers = [], 0
@@ -62,8 +63,8 @@ def near(inputs: list[tuple[Field, np.ndarray]], n: int, input_hashes: Sequence[
     whole = np.ascontiguousarray(np.concatenate([p.astype(np.float64) for p in parts], axis=1))
     rows = [whole[i].tobytes() for i in range(n)]
     exact: dict[bytes, set] = {}
-    for row, h in zip(rows, input_hashes):
-        exact.setdefault(row, set()).add(h)
+    for row, u in zip(rows, told[:n].tolist()):
+        exact.setdefault(row, set()).add(u)
     return sum(len(exact[row]) > 1 for row in rows)
 
 

@@ -9,6 +9,9 @@ from ..fault import Fault
 from . import Block, Options, Source
 
 _ROWS = 20000
+_BUFFER = 64 * 1024
+"""Bytes of each column of a Parquet file that are read ahead."""
+
 _VALUES = 4_000_000
 """About so many numbers are read at one time."""
 
@@ -70,7 +73,8 @@ class Parquet(_Columns):
         import pyarrow as pa
         import pyarrow.parquet as pq
         try:
-            self._file = pq.ParquetFile(path, memory_map=True, pre_buffer=False, page_checksum_verification=True)
+            # Not mapped: the pages of a large file would count as this process's own.
+            self._file = pq.ParquetFile(path, memory_map=False, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True)
             schema = self._file.schema_arrow
             self.rows = self._file.metadata.num_rows
         except (OSError, pa.ArrowException, ValueError, OverflowError) as error:
