@@ -80,3 +80,25 @@ func FuzzBookColumns(f *testing.F) {
 		}
 	})
 }
+
+func TestSheetColumns(t *testing.T) {
+	const office = `<d:document xmlns:d="d" xmlns:table="t" xmlns:text="x"><table:table><table:table-column/>`
+	const first = `<table:table-row><table:table-cell><text:p>Sepal Length</text:p></table:table-cell><table:table-cell/>` +
+		`<table:table-cell><text:p>spe<text:s/></text:p><text:p>cies</text:p></table:table-cell>` +
+		`<table:table-cell table:number-columns-repeated="16000"/></table:table-row>`
+	for name, x := range map[string]struct{ content, want string }{
+		"a row":   {office + first + `<table:table-row><table:table-cell><text:p>5.1</text:p></table:table-cell></table:table-row></table:table></d:document>`, "Sepal Length|spe cies"},
+		"cut":     {office + first, "Sepal Length|spe cies"},
+		"cut row": {office + first[:60], ""},
+		"no row":  {office, ""},
+	} {
+		file := writeBook(t, map[string]string{"content.xml": x.content})
+		ods := strings.TrimSuffix(file, filepath.Ext(file)) + ".ods"
+		if err := os.Rename(file, ods); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(readColumns(ods), "|"); got != x.want {
+			t.Errorf("%s: %q, not %q", name, got, x.want)
+		}
+	}
+}

@@ -62,6 +62,10 @@ func readColumns(path string) []string {
 		return arrays(path)
 	case hasEnding(path, ".xlsx"):
 		return bookColumns(path)
+	case hasEnding(path, ".ods"):
+		return sheetColumns(path)
+	case hasEnding(path, ".arrow"), hasEnding(path, ".feather"), hasEnding(path, ".ipc"):
+		return arrowColumns(path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
