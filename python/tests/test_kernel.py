@@ -123,9 +123,9 @@ class KernelTests(jkt.KernelTests):
     def test_interrupt_ends_a_wait(self):
         self.flush_channels()
         request = self.kc.execute("wait peer until 5m")
-        while True:  # until it has begun
+        while True:  # until it shows that it waits
             message = self.kc.get_iopub_msg(timeout=10)
-            if message["parent_header"].get("msg_id") == request and message["msg_type"] == "execute_input":
+            if message["parent_header"].get("msg_id") == request and message["msg_type"] == "display_data":
                 break
         self.km.interrupt_kernel()
         reply = self.get_non_kernel_info_reply(timeout=10)

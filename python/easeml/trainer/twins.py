@@ -43,8 +43,8 @@ def near(inputs: list[tuple[Field, np.ndarray]], n: int, told: np.ndarray) -> in
             parts.append(codes.reshape(n, 1))
             continue
         if isinstance(values, Stored):
-            if f.rank < 2:
-                return 0
+            if f.rank < 2 or min(f.shape[:2]) < 2 * SIDE:
+                return 0  # no picture, or one so small that rounding would make different ones equal
             some = values[np.arange(n)]
             parts.append(np.concatenate([_blocks(f, b) for b in some.batches()]) if n else np.zeros((0, 1)))
             numbers += SIDE * SIDE
