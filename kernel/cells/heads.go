@@ -66,6 +66,8 @@ func readColumns(path string) []string {
 		return sheetColumns(path)
 	case hasEnding(path, ".arrow"), hasEnding(path, ".feather"), hasEnding(path, ".ipc"):
 		return arrowColumns(path)
+	case hasEnding(path, ".parquet", ".pq"):
+		return parquetColumns(path)
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -180,6 +180,7 @@ class KernelTests(jkt.KernelTests):
         here = pathlib.Path(tempfile.mkdtemp(dir=folder))
         (here / "grüße 😀.csv").write_text("größe,e\u0301tat\n1,2\n")
         pandas.DataFrame({"Sepal Length": [5.1], "species": ["a"]}).to_excel(here / "iris.xlsx", index=False)
+        pandas.DataFrame({"Petal Width": [0.2], "steps": [[1, 2]], "species": ["a"]}).to_parquet(here / "iris.parquet", index=False)
         named = here.as_posix()
         for text, typed, *wanted in (
             ("|", "", "schema", "feed", "watch", "best", "infer", "help"),
@@ -191,6 +192,7 @@ class KernelTests(jkt.KernelTests):
             (f'feed peer "{named}/grüße 😀.csv" output g|', "g", '"größe"'),
             (f'feed peer "{named}/grüße 😀.csv" output "e|', "e", 'e\u0301tat"'),
             (f'feed peer "{named}/iris.xlsx" output |', "", '"Sepal Length"', "species"),
+            (f'feed peer "{named}/iris.parquet" output |', "", '"Petal Width"', "steps", "species"),
             ('feed peer "x.csv" using |', "", "a", "kind"),
             ('feed peer "x.csv" with gro|', "gro", "group"),
             ('feed peer "x.csv" with header = |', "", "on", "off"),
