@@ -88,13 +88,22 @@ func (s *search) land(i int, cost float64) flight {
 	return f
 }
 
+// charged finds the flight of a trial that is taken off, and checks its charge.
+func (s *search) charged(a *Allocator, candidate CandidateID, class string, cost float64) (int, error) {
+	i, err := s.running(a, candidate, class)
+	if err != nil {
+		return 0, err
+	}
+	if err := charge(cost); err != nil {
+		return 0, fmt.Errorf("candidate %q: %w", candidate, err)
+	}
+	return i, nil
+}
+
 func (a *Allocator) end(s *search, e *TrialEnded) error {
-	i, err := s.running(a, e.Candidate, e.Class)
+	i, err := s.charged(a, e.Candidate, e.Class, e.Charge)
 	if err != nil {
 		return err
-	}
-	if err := charge(e.Charge); err != nil {
-		return fmt.Errorf("candidate %q: %w", e.Candidate, err)
 	}
 	var state ArmState
 	switch e.Outcome {
@@ -148,12 +157,9 @@ func (a *Allocator) end(s *search, e *TrialEnded) error {
 }
 
 func (a *Allocator) lose(s *search, e *TrialLost) error {
-	i, err := s.running(a, e.Candidate, e.Class)
+	i, err := s.charged(a, e.Candidate, e.Class, e.Charge)
 	if err != nil {
 		return err
-	}
-	if err := charge(e.Charge); err != nil {
-		return fmt.Errorf("candidate %q: %w", e.Candidate, err)
 	}
 	arm := &s.arms[s.land(i, e.Charge).arm]
 	arm.state, arm.lost = Untried, true
@@ -162,12 +168,9 @@ func (a *Allocator) lose(s *search, e *TrialLost) error {
 
 // overrun puts a trial aside that has reached its limit.
 func (a *Allocator) overrun(s *search, e *TrialOverran) error {
-	i, err := s.running(a, e.Candidate, e.Class)
+	i, err := s.charged(a, e.Candidate, e.Class, e.Charge)
 	if err != nil {
 		return err
-	}
-	if err := charge(e.Charge); err != nil {
-		return fmt.Errorf("candidate %q: %w", e.Candidate, err)
 	}
 	if !(e.Seconds > 0) || math.IsInf(e.Seconds, 0) {
 		return fmt.Errorf("candidate %q: it was put aside after %v s; that must be a positive number", e.Candidate, e.Seconds)

@@ -1,13 +1,6 @@
 package api
 
-import (
-	"bufio"
-	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-)
+import "context"
 
 // NewStudy is the body of POST …/studies: a question about a task's examples or
 // its model that takes some fits to answer. The answer is a stream of NDJSON:
@@ -132,36 +125,18 @@ func (c *Client) Propose(ctx context.Context, n NewProposal, progress func(Study
 	return c.study(ctx, prefix+"/proposals", n, progress)
 }
 
-func (c *Client) study(ctx context.Context, path string, body any, progress func(StudyProgress)) (Findings, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	answer, err := c.send(ctx, request{method: http.MethodPost, path: path, body: body, accept: NDJSONType})
-	if err != nil {
-		return Findings{}, err
-	}
-	defer answer.Body.Close()
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
-	for lines.Scan() {
-		text := lines.Bytes()
-		if len(text) == 0 {
-			continue // the server shows that it is there
-		}
-		var line StudyLine
-		if err := json.Unmarshal(text, &line); err != nil {
-			return Findings{}, &Problem{Status: answer.StatusCode, Detail: fmt.Sprintf("%s sent an answer that can't be read (%s).", c.base, err)}
-		}
+func (c *Client) study(ctx context.Context, path string, body any, progress func(StudyProgress)) (found Findings, err error) {
+	err = eachLine(ctx, c, path, body, func(line StudyLine) (bool, error) {
 		switch {
 		case line.Progress != nil:
 			progress(*line.Progress)
 		case line.Problem != nil:
-			return Findings{}, line.Problem
+			return true, line.Problem
 		case line.Done != nil:
-			return *line.Done, nil
+			found = *line.Done
+			return true, nil
 		}
-	}
-	if err = lines.Err(); err == nil {
-		err = io.ErrUnexpectedEOF
-	}
-	return Findings{}, c.lost(ctx, err)
+		return false, nil
+	})
+	return found, err
 }

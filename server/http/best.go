@@ -82,19 +82,10 @@ func (s *server) routeBest() {
 			}
 			return out, nil
 		})
-	parameter := func(name, about string) *huma.Param {
-		return &huma.Param{Name: name, In: "path", Required: true, Description: about, Schema: &huma.Schema{Type: huma.TypeString}}
-	}
-	s.plain(huma.Operation{
+	s.lines(huma.Operation{
 		OperationID: "infer", Method: http.MethodPost, Path: prefix + "/tasks/{user}/{name}/infer",
 		Summary:    "Answers of the best model to every row of complete uploads",
-		Parameters: []*huma.Param{parameter("user", "The owner's name."), parameter("name", "The task's name.")},
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			"application/json": {Schema: s.schemaOf(reflect.TypeFor[api.NewInfer]())},
-		}},
-		Responses: map[string]*huma.Response{"200": {
-			Description: "One line an input row, in input order; then one line with done, or with the problem that ended it. Empty lines while a model is waited for.",
-			Content:     map[string]*huma.MediaType{api.NDJSONType: {Schema: s.schemaOf(reflect.TypeFor[api.InferLine]())}},
-		}},
-	}, s.infer)
+		Parameters: ofTask(),
+	}, reflect.TypeFor[api.NewInfer](), reflect.TypeFor[api.InferLine](),
+		"One line an input row, in input order; then one line with done, or with the problem that ended it. Empty lines while a model is waited for.", s.infer)
 }

@@ -41,7 +41,7 @@ func (s *server) infer(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		p := s.toProblem(ctx, err)
-		if lines.send(api.InferLine{Problem: &p.Problem}) == nil {
+		if lines.put(api.InferLine{Problem: &p.Problem}) == nil {
 			lines.flush()
 		}
 	}
@@ -53,10 +53,8 @@ func (s *server) inferInto(ctx context.Context, r *http.Request, lines *lineWrit
 		return err
 	}
 	var in api.NewInfer
-	body := json.NewDecoder(r.Body)
-	body.DisallowUnknownFields()
-	if err := body.Decode(&in); err != nil {
-		return refuse(http.StatusUnprocessableEntity, "", "The request is not of the right form: %s.", err)
+	if err := decodeBody(r, &in); err != nil {
+		return err
 	}
 	if len(in.Uploads) == 0 {
 		return refuse(http.StatusUnprocessableEntity, "", "There is nothing to answer: no file was named.")
@@ -344,7 +342,7 @@ func (s *server) sendAnswers(result answer.Result, m model, lines *lineWriter) e
 		if err := json.Unmarshal(reader.Bytes(), &line); err != nil {
 			return fmt.Errorf("an answer of the trainer: %w", err)
 		}
-		if err := lines.send(api.InferLine{Answer: line.view()}); err != nil {
+		if err := lines.put(api.InferLine{Answer: line.view()}); err != nil {
 			return err
 		}
 	}
@@ -358,7 +356,7 @@ func (s *server) sendAnswers(result answer.Result, m model, lines *lineWriter) e
 	for _, d := range result.Drift {
 		done.Drift = append(done.Drift, api.Drift{Field: d.Field, Message: d.Message})
 	}
-	if err := lines.send(api.InferLine{Done: done}); err != nil {
+	if err := lines.put(api.InferLine{Done: done}); err != nil {
 		return err
 	}
 	return lines.flush()
@@ -387,8 +385,6 @@ func (l *lineWriter) begin() error {
 	l.encoder = json.NewEncoder(l.buffer)
 	return l.control.Flush()
 }
-
-func (l *lineWriter) send(line api.InferLine) error { return l.put(line) }
 
 // put writes one line.
 func (l *lineWriter) put(line any) error { return l.encoder.Encode(line) }

@@ -234,6 +234,24 @@ func (s *server) plain(op huma.Operation, f http.HandlerFunc) {
 	s.mux.HandleFunc(op.Method+" "+op.Path, f)
 }
 
+// lines is plain for a request of JSON that is answered by a stream of lines.
+func (s *server) lines(op huma.Operation, body, line reflect.Type, answer string, f http.HandlerFunc) {
+	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: s.schemaOf(body)}}}
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: answer,
+		Content:     map[string]*huma.MediaType{api.NDJSONType: {Schema: s.schemaOf(line)}},
+	}}
+	s.plain(op, f)
+}
+
+// ofTask are the parameters of a path that names a task.
+func ofTask() []*huma.Param {
+	parameter := func(name, about string) *huma.Param {
+		return &huma.Param{Name: name, In: "path", Required: true, Description: about, Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	return []*huma.Param{parameter("user", "The owner's name."), parameter("name", "The task's name.")}
+}
+
 // problems is the answer of every operation that fails.
 func (s *server) problems() map[string]*huma.Response {
 	return map[string]*huma.Response{"default": {

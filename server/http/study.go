@@ -17,32 +17,17 @@ import (
 
 // routeStudies adds questions that take some fits to answer.
 func (s *server) routeStudies() {
-	parameter := func(name, about string) *huma.Param {
-		return &huma.Param{Name: name, In: "path", Required: true, Description: about, Schema: &huma.Schema{Type: huma.TypeString}}
-	}
-	s.plain(huma.Operation{
+	s.lines(huma.Operation{
 		OperationID: "study", Method: http.MethodPost, Path: prefix + "/tasks/{user}/{name}/studies",
 		Summary:    "Ask something about the examples or the model that takes some fits to find out, such as which labels look wrong; it is a read",
-		Parameters: []*huma.Param{parameter("user", "The owner's name."), parameter("name", "The task's name.")},
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			"application/json": {Schema: s.schemaOf(reflect.TypeFor[api.NewStudy]())},
-		}},
-		Responses: map[string]*huma.Response{"200": {
-			Description: "Lines with progress; then one line with done, or with the problem that ended it. It is given up when the client leaves.",
-			Content:     map[string]*huma.MediaType{api.NDJSONType: {Schema: s.schemaOf(reflect.TypeFor[api.StudyLine]())}},
-		}},
-	}, s.study)
-	s.plain(huma.Operation{
+		Parameters: ofTask(),
+	}, reflect.TypeFor[api.NewStudy](), reflect.TypeFor[api.StudyLine](),
+		"Lines with progress; then one line with done, or with the problem that ended it. It is given up when the client leaves.", s.study)
+	s.lines(huma.Operation{
 		OperationID: "propose", Method: http.MethodPost, Path: prefix + "/proposals",
 		Summary: "Look at a complete upload and propose a program for it; nothing is declared",
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			"application/json": {Schema: s.schemaOf(reflect.TypeFor[api.NewProposal]())},
-		}},
-		Responses: map[string]*huma.Response{"200": {
-			Description: "Lines with progress; then one line with done, or with the problem that ended it.",
-			Content:     map[string]*huma.MediaType{api.NDJSONType: {Schema: s.schemaOf(reflect.TypeFor[api.StudyLine]())}},
-		}},
-	}, s.propose)
+	}, reflect.TypeFor[api.NewProposal](), reflect.TypeFor[api.StudyLine](),
+		"Lines with progress; then one line with done, or with the problem that ended it.", s.propose)
 }
 
 // propose looks at an upload and proposes a program for it.
@@ -82,13 +67,14 @@ func (s *server) study(w http.ResponseWriter, r *http.Request) {
 
 // uploaded are the caller's complete uploads.
 func (s *server) uploaded(ctx context.Context, ids []string) (list []feed.Source, err error) {
-	return list, s.Store.Read(ctx, func(r *store.Reader) error {
+	err = s.Store.Read(ctx, func(r *store.Reader) error {
 		uploads, err := sources(r, caller(ctx), ids)
 		for _, u := range uploads {
 			list = append(list, feed.Source{Name: u.Name, SHA256: u.SHA256})
 		}
 		return err
 	})
+	return list, err
 }
 
 // decodeBody reads a request of a handler on plain net/http.
