@@ -163,12 +163,17 @@ def trial(folder: Path, fed: Fed, data: Path, prog: dict, candidate: dict, **cha
 
 
 def study(folder: Path, kind: str, fed: Fed, data: Path, prog: dict, candidates: list[dict], **more) -> dict:
+    """Ask a study of a version in this process; see `ask`."""
+    return ask(folder, {
+        "format": 1, "kind": kind, "program": prog, "template": "", "target": fed.profile["target"],
+        "data": {"version": "v1", "path": str(data), "rows": fed.profile["rows"], "parts": fed.profile["parts"], "protocol": fed.profile["protocol"]},
+        "metric": fed.profile["metric"]["name"], "seed": 0, "threads": 1,
+        "candidates": [{k: c[k] for k in ("id", "version", "family", "settings", "normalization")} for c in candidates], **more})
+
+
+def ask(folder: Path, spec: dict) -> dict:
     """Ask a study in this process; what it found, or its last event where it failed."""
     folder.mkdir(parents=True)
-    spec = {"format": 1, "kind": kind, "program": prog, "template": "", "target": fed.profile["target"],
-            "data": {"version": "v1", "path": str(data), "rows": fed.profile["rows"], "parts": fed.profile["parts"], "protocol": fed.profile["protocol"]},
-            "metric": fed.profile["metric"]["name"], "seed": 0, "threads": 1,
-            "candidates": [{k: c[k] for k in ("id", "version", "family", "settings", "normalization")} for c in candidates], **more}
     check("study", spec)
     (folder / "study.json").write_text(json.dumps(spec))
     assert studying.study(folder) == 0

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from easeml.trainer import study as studying
-from folders import check, digits, events, shop_rows, write_csv
+from folders import ask, digits, shop_rows, write_csv
 
 
 def propose(folder, path, *output, name=None, **options) -> dict:
     """The findings for a file, or the last event where there are none."""
-    folder.mkdir()
-    spec = {"format": 1, "kind": "propose", "sources": [{"name": name or path.name, "path": str(path)}], "output": list(output), "options": options}
-    check("study", spec)
-    (folder / "study.json").write_text(json.dumps(spec))
-    assert studying.study(folder) == 0
-    last = events(folder)[-1]
-    if last["type"] != "done":
-        return last
-    found = json.loads((folder / "findings.json").read_text())
-    check("findings", found)
-    return found
+    return ask(folder, {"format": 1, "kind": "propose", "sources": [{"name": name or path.name, "path": str(path)}], "output": list(output), "options": options})
 
 
 def types(found: dict) -> dict[str, str]:

@@ -109,6 +109,15 @@ class EstimatorCandidate(Candidate):
         return loaded
 
 
+class StandardizedCandidate(EstimatorCandidate):
+    """Its estimator sees numbers brought to mean 0 and deviation 1, as the training rows have them."""
+
+    def make(self, train: Batch):
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+        return make_pipeline(StandardScaler(), super().make(train))
+
+
 class TemperedCandidate(EstimatorCandidate):
     """An estimator without probabilities: its decision values go through a softmax with a temperature.
 

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import socket
-import sys
 import time
-import traceback
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
@@ -21,6 +17,7 @@ from pathlib import Path
 from . import FORMAT
 from .events import EventLog
 from .fault import Fault, one_sentence
+from .service import serve_folder
 from .stored import Codes, Spill, Texts
 
 
@@ -33,26 +30,9 @@ SPILLED = 8
 
 def ingest(folder: Path, notify=None, memory=None) -> int:
     """Ingest what ``folder/ingest.json`` names; exit status 0: the events say how it ended."""
-    folder = Path(folder).resolve()
-    try:
-        log = EventLog(folder, notify)
-    except OSError as error:
-        print(f"{folder} can't be written: {error}", file=sys.stderr)
-        return 1
-    log.write("started", pid=os.getpid(), host=socket.gethostname(), versions={"python": platform.python_version()}, device_name=platform.machine())
-    try:
-        Feed(folder, log).go()
-    except Fault as fault:
-        log.write("failed", **fault.as_event())
-    except MemoryError:
-        log.write("failed", kind="memory", message="The memory was not enough to read the files.", hint="Feed them in several parts.")
-    except Exception as error:
-        traceback.print_exc()
-        log.write("failed", kind="bug", message=f"Reading the files went wrong in our own code ({one_sentence(error)}).")
-    if memory:
-        from .memory import private_bytes
-        memory(private_bytes())
-    return 0
+    return serve_folder(folder, lambda whole, log: Feed(whole, log).go(), notify, memory,
+                        short={"message": "The memory was not enough to read the files.", "hint": "Feed them in several parts."},
+                        broken="Reading the files went wrong")
 
 
 @dataclass

@@ -11,45 +11,27 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
-import socket
-import sys
 import time
-import traceback
 from pathlib import Path
 
 from . import FORMAT
 from .events import EventLog, write_json
 from .fault import Fault, one_sentence
+from .service import serve_folder
 
 
 def study(folder: Path, notify=None, memory=None) -> int:
     """Answer what ``folder/study.json`` asks; exit status 0: the events say how it ended."""
-    folder = Path(folder).resolve()
-    try:
-        log = EventLog(folder, notify)
-    except OSError as error:
-        print(f"{folder} can't be written: {error}", file=sys.stderr)
-        return 1
-    log.write("started", pid=os.getpid(), host=socket.gethostname(), versions={"python": platform.python_version()}, device_name=platform.machine())
-    try:
-        begun = time.monotonic()
-        spec = _read(folder)
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # it holds no lease
-        findings = _KINDS[spec["kind"]](folder, log, spec)
-        write_json(folder / "findings.json", {"format": FORMAT, "kind": spec["kind"], **findings, "seconds": round(time.monotonic() - begun, 3)})
-        log.write("done", reason="finished")
-    except Fault as fault:
-        log.write("failed", **fault.as_event())
-    except MemoryError:
-        log.write("failed", kind="memory", message="The memory was not enough for it.")
-    except Exception as error:
-        traceback.print_exc()
-        log.write("failed", kind="bug", message=f"It went wrong in our own code ({one_sentence(error)}).")
-    if memory:
-        from .memory import private_bytes
-        memory(private_bytes())
-    return 0
+    return serve_folder(folder, _answer, notify, memory, short={"message": "The memory was not enough for it."}, broken="It went wrong")
+
+
+def _answer(folder: Path, log: EventLog) -> None:
+    begun = time.monotonic()
+    spec = _read(folder)
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # it holds no lease
+    findings = _KINDS[spec["kind"]](folder, log, spec)
+    write_json(folder / "findings.json", {"format": FORMAT, "kind": spec["kind"], **findings, "seconds": round(time.monotonic() - begun, 3)})
+    log.write("done", reason="finished")
 
 
 def _read(folder: Path) -> dict:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..candidate import Candidate, CandidateInfo
-from ..estimator import EstimatorCandidate
+from ..estimator import StandardizedCandidate
 from ..program import Program
 from ..size import estimate, size_of
 from . import SERIES
@@ -67,13 +67,8 @@ class StatisticsForest(Forest):
         return described(batch)
 
 
-class _Standardized(EstimatorCandidate):
+class _Standardized(StandardizedCandidate):
     """A linear model on standardized statistics."""
-
-    def make(self, train: Batch):
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-        return make_pipeline(StandardScaler(), super().make(train))
 
     def view(self, batch: Batch) -> np.ndarray:
         return described(batch)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..candidate import Candidate, CandidateInfo
-from ..estimator import EstimatorCandidate
+from ..estimator import EstimatorCandidate, StandardizedCandidate
 from ..program import Program
 from ..size import estimate, size_of
 from .forest import Forest
@@ -85,13 +85,8 @@ class _Described(EstimatorCandidate):
         return np.stack([describe(p) for p in batch.pictures])
 
 
-class TextureSVM(_Described, SVM):
+class TextureSVM(_Described, StandardizedCandidate, SVM):
     """An RBF SVM on standardized descriptions; settings: ``C``, ``kernel``."""
-
-    def make(self, train: Batch):
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-        return make_pipeline(StandardScaler(), super().make(train))
 
 
 class TextureForest(_Described, Forest):
