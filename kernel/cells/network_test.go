@@ -61,24 +61,10 @@ func TestInterruptedOnTheNetwork(t *testing.T) {
 		{"a value", "digits.quality", "GET", "/api/v1/tasks/alice/digits"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			begun := make(chan struct{})
-			release := make(chan struct{})
-			var stuck atomic.Bool
+			c, stuck, begun := w.sticking(t, func(q *http.Request) bool {
+				return q.Method == x.method && strings.HasPrefix(q.URL.Path, x.path)
+			})
 			stuck.Store(true)
-			front := httptest.NewServer(http.HandlerFunc(func(r http.ResponseWriter, q *http.Request) {
-				if q.Method == x.method && strings.HasPrefix(q.URL.Path, x.path) && stuck.CompareAndSwap(true, false) {
-					close(begun)
-					<-release
-					return
-				}
-				w.http.Config.Handler.ServeHTTP(r, q)
-			}))
-			defer front.Close()
-			defer close(release)
-			c := New(Config{Folder: w.folder, Connect: func(context.Context, string) (*api.Client, Found, error) {
-				return api.New(front.URL, ""), Found{URL: front.URL}, nil
-			}})
-			defer c.Close()
 			if f := interruptedAt(t, c, x.code, begun); f.Name != interrupted {
 				t.Errorf("%s: %s", f.Name, f.Value)
 			}
@@ -127,22 +113,7 @@ func TestInterruptedOnTheNetwork(t *testing.T) {
 func TestCompletionDoesNotWait(t *testing.T) {
 	w := newWorld(t)
 	w.task("digits")
-	begun, release := make(chan struct{}), make(chan struct{})
-	var stuck atomic.Bool
-	front := httptest.NewServer(http.HandlerFunc(func(r http.ResponseWriter, q *http.Request) {
-		if q.URL.Path == "/api/v1/tasks" && stuck.CompareAndSwap(true, false) {
-			close(begun)
-			<-release
-			return
-		}
-		w.http.Config.Handler.ServeHTTP(r, q)
-	}))
-	defer front.Close()
-	defer close(release)
-	c := New(Config{Folder: w.folder, Connect: func(context.Context, string) (*api.Client, Found, error) {
-		return api.New(front.URL, ""), Found{URL: front.URL}, nil
-	}})
-	defer c.Close()
+	c, stuck, begun := w.sticking(t, func(q *http.Request) bool { return q.URL.Path == "/api/v1/tasks" })
 	run(t, c, "best digits")
 	c.names.work.Wait() // the look that a statement leaves behind
 	c.names.mu.Lock()
@@ -158,4 +129,27 @@ func TestCompletionDoesNotWait(t *testing.T) {
 		}
 		<-begun // the server has the question, and keeps it
 	}
+}
+
+// sticking gives cells whose server, once stuck is set, leaves the first request that it is asked about without an answer;
+// begun is closed when it has come.
+func (w *world) sticking(t *testing.T, at func(*http.Request) bool) (c *Cells, stuck *atomic.Bool, begun chan struct{}) {
+	t.Helper()
+	begun, stuck = make(chan struct{}), new(atomic.Bool)
+	release := make(chan struct{})
+	front := httptest.NewServer(http.HandlerFunc(func(r http.ResponseWriter, q *http.Request) {
+		if at(q) && stuck.CompareAndSwap(true, false) {
+			close(begun)
+			<-release
+			return
+		}
+		w.http.Config.Handler.ServeHTTP(r, q)
+	}))
+	t.Cleanup(front.Close)
+	t.Cleanup(func() { close(release) })
+	c = New(Config{Folder: w.folder, Connect: func(context.Context, string) (*api.Client, Found, error) {
+		return api.New(front.URL, ""), Found{URL: front.URL}, nil
+	}})
+	t.Cleanup(c.Close)
+	return c, stuck, begun
 }
