@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -96,19 +97,21 @@ func Read(ctx context.Context, run Runner, job Job, progress func(Progress)) (*B
 	if err := trial.CreateIngest(job.Folder, spec); err != nil {
 		return nil, err
 	}
-	tail := &follower{folder: job.Folder, progress: progress}
-	ended, err := run.RunService(ctx, engine.Job{Folder: job.Folder, Command: "ingest", MemoryBytes: ingestMemory, Threads: 1}, tail.look)
+	phase := ""
+	err = RunFolder(ctx, run, engine.Job{Folder: job.Folder, Command: "ingest", MemoryBytes: ingestMemory, Threads: 1}, func(e trial.Event) {
+		switch e.Type {
+		case trial.EventPhase:
+			phase = e.Name
+			progress(Progress{Phase: phase})
+		case trial.EventProgress:
+			progress(Progress{Phase: phase, Rows: int64(e.Step), Of: int64(e.Of)})
+		}
+	})
+	if broken, ok := errors.AsType[*Broken](err); ok {
+		return nil, &Refusal{Message: "The files could not be read: " + broken.Message}
+	}
 	if err != nil {
 		return nil, err
-	}
-	tail.look()
-	if tail.failed != nil {
-		return nil, tail.failed
-	}
-	if ended.Code != 0 || !tail.done {
-		log, _ := trial.LogTail(job.Folder, 4096)
-		_, message := trial.Classify(ended.Ended(), tail.events, log)
-		return nil, &Refusal{Message: "The files could not be read: " + message}
 	}
 	return collect(job, time.Since(begun).Seconds())
 }
@@ -165,37 +168,4 @@ func collect(job Job, seconds float64) (*Batch, error) {
 	b.Examples = filepath.Join(job.Folder, trial.ExamplesFile)
 	b.Index, err = trial.ReadIndex(filepath.Join(job.Folder, trial.IndexFile))
 	return b, err
-}
-
-// follower reads the events of a running ingest as they come.
-type follower struct {
-	folder   string
-	offset   int64
-	progress func(Progress)
-	phase    string
-	events   []trial.Event
-	done     bool
-	failed   *Refusal
-}
-
-func (f *follower) look() {
-	events, offset, err := trial.ReadEvents(f.folder, f.offset)
-	if err != nil {
-		return // the next nudge, or the end, tells
-	}
-	f.offset = offset
-	for _, e := range events {
-		f.events = append(f.events, e)
-		switch e.Type {
-		case trial.EventPhase:
-			f.phase = e.Name
-			f.progress(Progress{Phase: f.phase})
-		case trial.EventProgress:
-			f.progress(Progress{Phase: f.phase, Rows: int64(e.Step), Of: int64(e.Of)})
-		case trial.EventDone:
-			f.done = true
-		case trial.EventFailed:
-			f.failed = &Refusal{Message: e.Message, Hint: e.Hint, Where: e.Where}
-		}
-	}
 }

@@ -74,34 +74,19 @@ func (s *Service) runStudy(ctx context.Context, folder string, spec trial.Study,
 	if err := trial.CreateStudy(fresh, spec); err != nil {
 		return nil, err
 	}
-	var events []trial.Event
-	var offset int64
-	look := func() {
-		more, next, err := trial.ReadEvents(fresh, offset)
-		if err != nil {
-			return // the next nudge, or the end, tells
+	err = feed.RunFolder(ctx, s, engine.Job{Folder: fresh, Command: engine.Study, MemoryBytes: studyMemory, Threads: 1}, func(e trial.Event) {
+		if e.Type == trial.EventProgress {
+			progress(StudyProgress{Step: e.Step, Of: e.Of, Unit: e.Unit})
 		}
-		offset = next
-		for _, e := range more {
-			if events = append(events, e); e.Type == trial.EventProgress {
-				progress(StudyProgress{Step: e.Step, Of: e.Of, Unit: e.Unit})
-			}
-		}
+	})
+	if refusal, ok := errors.AsType[*feed.Refusal](err); ok {
+		return nil, fromFeed(refusal)
 	}
-	ended, err := s.RunService(ctx, engine.Job{Folder: fresh, Command: engine.Study, MemoryBytes: studyMemory, Threads: 1}, look)
+	if broken, ok := errors.AsType[*feed.Broken](err); ok {
+		return nil, refuse(http.StatusInternalServerError, "", "It could not be found out: %s", broken.Message)
+	}
 	if err != nil {
 		return nil, err
-	}
-	look()
-	for _, e := range events {
-		if e.Type == trial.EventFailed {
-			return nil, fromFeed(&feed.Refusal{Message: e.Message, Hint: e.Hint, Where: e.Where})
-		}
-	}
-	if ended.Code != 0 {
-		log, _ := trial.LogTail(fresh, 4096)
-		_, message := trial.Classify(ended.Ended(), events, log)
-		return nil, refuse(http.StatusInternalServerError, "", "It could not be found out: %s", message)
 	}
 	if findings, err = trial.ReadFindings(fresh); err != nil {
 		return nil, err
