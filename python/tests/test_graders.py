@@ -10,8 +10,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).resolve()
+import private
+from private import BINARY
+
 PROGRAM = "schema boxes {input: {[width :: Tensor[1], height :: Tensor[1]], []}, output: {[kind :: Class[2]], []}}"
 SPEC = {"kernelspec": {"name": "easeml", "display_name": "easeml", "language": "easeml"}}
 
@@ -25,20 +26,17 @@ c.ClearSolutions.code_stub = {"easeml": "# YOUR STATEMENTS HERE"}
 c.ExecutePreprocessor.timeout = 600
 """
 
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A Jupyter and an easeml of their own, with a table to learn from; the private server is stopped at the end."""
     if not BINARY.exists():
         pytest.skip(f"there is no {BINARY}: run make build first")
     home = tmp_path_factory.mktemp("graders")
-    (home / "site.json").write_text("{}")
-    environment = {k: v for k, v in os.environ.items() if k not in ("EASEML_SERVER", "EASEML_TOKEN")} | {
+    environment = private.environment(home) | {
         "JUPYTER_DATA_DIR": str(home / "jupyter"), "JUPYTER_RUNTIME_DIR": str(home / "runtime"), "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_PREFER_ENV_PATH": "0", "HOME": str(home),
         # nbgrader calls its database's tool by name.
         "PATH": str(pathlib.Path(sys.executable).parent) + os.pathsep + os.environ["PATH"],
-        "EASEML_STATE": str(home / "state"), "EASEML_PYTHON": sys.executable, "EASEML_SITE": str(home / "site.json"),
     }
 
     def run(*command, folder=home, status=0):

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import pathlib
 import subprocess
-import sys
 import urllib.request
 
 import numpy as np
 import pytest
 
 from audit import audit
+from private import BINARY, environment
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).resolve()
 PROGRAM = "{ input: {[image :: Tensor[8, 8, 1]], []}, output: {[digit :: Class[10]], []} }"
 
 
@@ -28,9 +25,7 @@ class Lab:
             pytest.skip(f"there is no {BINARY}: run make build first")
         self.folder, self.state = folder / "work", folder / "state"
         self.folder.mkdir()
-        (folder / "site.json").write_text("{}")
-        self.environment = {k: v for k, v in os.environ.items() if k not in ("EASEML_SERVER", "EASEML_TOKEN")} | {
-            "EASEML_STATE": str(self.state), "EASEML_PYTHON": sys.executable, "EASEML_SITE": str(folder / "site.json")}
+        self.environment = environment(folder)
 
     def run(self, statements: str, status: int = 0) -> str:
         """What the statements print; with another status than 0, what they say is wrong."""
@@ -54,7 +49,6 @@ class Lab:
 
     def stop(self) -> None:
         subprocess.run([BINARY, "server", "stop"], env=self.environment, check=True, stdout=subprocess.DEVNULL)
-
 
 @pytest.fixture
 def lab(tmp_path):

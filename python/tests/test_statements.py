@@ -2,8 +2,6 @@
 
 import csv
 import json
-import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -11,8 +9,8 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).resolve()
+import private
+from private import BINARY, ROOT
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +19,7 @@ def run(tmp_path_factory):
     if not BINARY.exists():
         pytest.skip(f"there is no {BINARY}: run make build first")
     home = tmp_path_factory.mktemp("statements")
-    (home / "site.json").write_text("{}")
-    environment = {k: v for k, v in os.environ.items() if k not in ("EASEML_SERVER", "EASEML_TOKEN")} | {
-        "EASEML_STATE": str(home / "state"), "EASEML_PYTHON": sys.executable, "EASEML_SITE": str(home / "site.json"),
-    }
+    environment = private.environment(home)
     subprocess.run([sys.executable, ROOT / "notebooks" / "make_data.py"], check=True, stdout=subprocess.DEVNULL)
     work = home / "work"
     work.mkdir()
