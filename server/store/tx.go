@@ -47,6 +47,10 @@ func (s *Store) Write(ctx context.Context, f func(tx *Tx) error) (seq int64, err
 		return 0, s.told(err)
 	}
 	if err := t.Commit(); err != nil {
+		// Once ctx is done database/sql rolls back beside us, and may be first.
+		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+			err = ctx.Err()
+		}
 		return 0, s.failed("commit", err)
 	}
 	if tx.events > 0 {
