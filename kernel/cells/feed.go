@@ -24,7 +24,7 @@ func (c *cell) feed(ctx context.Context, s *lang.Feed) error {
 	if err != nil {
 		return err
 	}
-	task, view, seq, err := c.view(ctx, s.Task)
+	task, _, seq, err := c.view(ctx, s.Task)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,8 @@ func (c *cell) feed(ctx context.Context, s *lang.Feed) error {
 		d.fault("Nothing was fed.")
 		return failedFeed(feed)
 	}
-	if view, _, err = c.session.look(ctx, task); err != nil {
+	view, _, err := c.session.look(ctx, task)
+	if err != nil {
 		return err
 	}
 	if feed.Sources == nil {

@@ -8,7 +8,6 @@ import json
 import numpy as np
 import pytest
 import tifffile
-from PIL import Image
 
 from easeml.trainer.fault import Fault
 from easeml.trainer.picture import Canon

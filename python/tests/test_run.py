@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folders import DIGITS, SHOP, Fed, choose, digits, events, feed, order, program, result, shop_rows, table, trial, version, write_csv
+from folders import DIGITS, SHOP, choose, digits, events, feed, order, program, result, shop_rows, table, trial, version, write_csv
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pickle
 import random
 import signal
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from folders import choose, feed, program, result, trial, version
+from folders import choose, feed, result, trial, version
 
 WAVES = {"input": {"fields": [{"name": "wave", "tensor": [1]}], "pointers": ["next"]}, "output": {"fields": [{"name": "kind", "classes": ["slow", "fast"]}], "pointers": []}}
 MOTION = {"input": {"fields": [{"name": "value", "tensor": [2]}], "pointers": ["next"]}, "output": {"fields": [{"name": "label", "class_count": 2}], "pointers": []}}

@@ -38,7 +38,7 @@ class Fitting:
         self.trial = attempt.trial
 
     def go(self) -> None:
-        attempt, trial = self.attempt, self.trial
+        attempt = self.attempt
         self._load()
         attempt.phase("fit")
         if self.folds:

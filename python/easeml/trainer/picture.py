@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .decode import CHANNELS, ENDINGS, MOST_BYTES, is_picture, opened, upright  # noqa: F401
+from .decode import CHANNELS, opened, upright
 from .fault import Fault
 from .program import Field
 
