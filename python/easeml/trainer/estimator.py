@@ -118,46 +118,15 @@ class StandardizedCandidate(EstimatorCandidate):
         return make_pipeline(StandardScaler(), super().make(train))
 
 
-class TemperedCandidate(EstimatorCandidate):
-    """An estimator without probabilities: its decision values go through a softmax with a temperature.
+class DecidingCandidate(EstimatorCandidate):
+    """An estimator without probabilities: a softmax of its decision values, which lie about ±1.
 
-    The temperature is what makes the validation rows likeliest (Guo et al., arXiv 1706.04599); it
-    moves no answer, only how sure it is. Without validation rows the folds' mean is taken.
+    How sure they are is the model's temperature to say (calibration.py).
     """
-
-    temperature = 1.0
-
-    def _scores(self, batch: Batch) -> np.ndarray:
-        d = self.estimator.decision_function(self.view(batch))
-        return np.column_stack([-d, d]) if d.ndim == 1 else d
-
-    def fit(self, train: Batch, valid: Batch | None, report: Report) -> None:
-        super().fit(train, valid, report)
-        if not train.classes:
-            return
-        self.temperature = float(self.hints.get("temperature", 0.5))
-        if valid is not None and valid.n >= 20:
-            scores = all_labels(self.estimator.classes_, self._scores(valid), train.classes)
-            known = valid.y >= 0
-            best = np.inf
-            for t in np.geomspace(0.02, 5.0, 40):
-                p = softmax(scores[known] / t)[np.arange(known.sum()), valid.y[known]]
-                loss = -np.log(np.clip(p, 1e-12, None)).mean()
-                if loss < best:
-                    best, self.temperature = loss, float(t)
-            self.learned["temperature"] = self.temperature
 
     def predict(self, inputs: Batch) -> np.ndarray:
         if not inputs.classes:
             return super().predict(inputs)
-        return all_labels(self.estimator.classes_, softmax(self._scores(inputs) / self.temperature), inputs.classes)
-
-    def save(self, folder: Path) -> None:
-        dump({"estimator": self.estimator, "temperature": self.temperature}, folder / "model.skops")
-
-    @classmethod
-    def load(cls, folder: Path) -> "TemperedCandidate":
-        loaded = cls.described(folder)
-        saved = load(folder / "model.skops", cls.trusted)
-        loaded.estimator, loaded.temperature = saved["estimator"], saved["temperature"]
-        return loaded
+        d = self.estimator.decision_function(self.view(inputs))
+        scores = np.column_stack([-d, d]) if d.ndim == 1 else d
+        return all_labels(self.estimator.classes_, softmax(2.0 * scores), inputs.classes)

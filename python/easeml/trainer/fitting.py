@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import metrics
+from . import calibration, metrics
 from .batch import Preparation
 from .candidate import Candidate, Pause, Stop
 from .catalogue import find
@@ -47,6 +47,9 @@ class Fitting:
             model, held_out, predicted, covered, reason = self._fit_holdout()
         attempt.phase("evaluate")
         truth = truth_of(self.program, self.target, held_out)
+        if self.target.is_classes and not model.candidate.info.baseline:
+            model.temperature = calibration.learn(truth, predicted)
+            predicted = calibration.tempered(predicted, model.temperature)
         scored = metrics.score(self.metric, truth, predicted, self.guess)
         attempt.phase("save")
         folder = attempt.folder / "model"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import FORMAT, VERSION
+from . import FORMAT, VERSION, calibration
 from .batch import Batch, Preparation
 from .candidate import Candidate
 from .catalogue import find
@@ -31,7 +31,7 @@ class Model:
     """A fitted candidate with all that stands between an example and an answer.
 
     ``raw_program`` and ``template`` are kept as the trial gave them; ``size`` is the little profile
-    that tells plugins how large the data was.
+    that tells plugins how large the data was. ``temperature`` is that of the classes' probabilities.
     """
 
     raw_program: dict
@@ -43,7 +43,7 @@ class Model:
     metric: Metric
     guess: Guess
     size: dict
-
+    temperature: float = 1.0
 
     def answer(self, examples: Examples) -> np.ndarray:
         """Classes: probabilities [n, k]. Numbers: [n, d] in the target's own unit."""
@@ -51,7 +51,8 @@ class Model:
 
     def answer_batch(self, batch: Batch) -> np.ndarray:
         """The same for a batch that is prepared already."""
-        return self.preparation.answers(self.candidate.predict(batch))
+        answers = self.preparation.answers(self.candidate.predict(batch))
+        return calibration.tempered(answers, self.temperature) if self.target.is_classes else answers
 
     def save(self, folder: Path) -> dict:
         """Write the folder; what result.json says of it under ``model``."""
@@ -61,7 +62,7 @@ class Model:
             "target": self.target.as_json(), "preprocessing": self.preparation.state,
             "candidate": self.candidate.info.as_json(), "metric": self.metric.name,
             "guess": {"answer": list(self.guess.answer), "positive": self.guess.positive},
-            "size": self.size,
+            "size": self.size, "temperature": self.temperature,
         })
         self.candidate.save(folder)
         files = []
@@ -93,7 +94,8 @@ class Model:
         candidate = type(found).load(folder)
         guess = Guess(tuple(spec["guess"]["answer"]), int(spec["guess"]["positive"]))
         return cls(spec["program"], spec["template"], program, target, Preparation(program, target, spec["preprocessing"]),
-                   candidate, find_metric(spec["metric"], target.kind), guess, spec.get("size") or {})
+                   candidate, find_metric(spec["metric"], target.kind), guess, spec.get("size") or {},
+                   float(spec.get("temperature", 1.0)))
 
 
 def truth_of(program: Program, target: Target, examples: Examples) -> np.ndarray:

@@ -100,7 +100,7 @@ class Study:
     def fit(self, raw: dict, train, valid=None):
         """A candidate, fitted on some examples as a trial fits it; rows of unknown labels are left out.
 
-        `valid` are the rows by which a fit is ended early and its probabilities are tempered.
+        `valid` are the rows by which a fit is ended early.
         """
         import numpy as np
         from . import metrics

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .calibration import learn, tempered
 from .fault import Fault
 from .model import truth_of
 from .split import folds
@@ -75,6 +76,8 @@ def find_suspects(study: Study) -> dict:
             one[held] = study.fit(raw, examples.take(inside), left_out).answer(left_out)
             done += 1
             study.progress(done, k * len(chosen), "fit")
+        if study.target.is_classes:
+            one = tempered(one, learn(truth, one))
         predicted = predicted + one / len(chosen)
     found = _of_classes(study, examples, truth, predicted) if study.target.is_classes else _of_numbers(examples, truth[:, 0], predicted[:, 0])
     return {"of": len(examples), "found": len(found), "suspects": found[:MOST], "by": [raw["id"] for raw in chosen]}

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..candidate import Candidate, CandidateInfo
-from ..estimator import EstimatorCandidate, TemperedCandidate, dump, load
+from ..estimator import DecidingCandidate, EstimatorCandidate, dump, load
 from ..program import Program
 from ..size import estimate, size_of
 from . import SERIES
@@ -61,8 +61,18 @@ class _Kernels(EstimatorCandidate):
         # Made anew from the seed and the shape: nothing of them need be saved.
         return apply(draw(self.info.settings["kernels"], x.shape[1], x.shape[2], self.seed), x)
 
+    def save(self, folder: Path) -> None:
+        dump({"estimator": self.estimator, "seed": self.seed}, folder / "model.skops")
 
-class KernelRidgeClassifier(TemperedCandidate, _Kernels):
+    @classmethod
+    def load(cls, folder: Path) -> "_Kernels":
+        loaded = cls.described(folder)
+        saved = load(folder / "model.skops", cls.trusted)
+        loaded.estimator, loaded.seed = saved["estimator"], saved["seed"]
+        return loaded
+
+
+class KernelRidgeClassifier(DecidingCandidate, _Kernels):
     """Ridge classification on what kernels see, the penalty by leave-one-out."""
 
     def make(self, train: Batch):
@@ -70,16 +80,6 @@ class KernelRidgeClassifier(TemperedCandidate, _Kernels):
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
         return make_pipeline(StandardScaler(), RidgeClassifierCV(alphas=np.logspace(-2, 4, 7)))
-
-    def save(self, folder: Path) -> None:
-        dump({"estimator": self.estimator, "temperature": self.temperature, "seed": self.seed}, folder / "model.skops")
-
-    @classmethod
-    def load(cls, folder: Path) -> "KernelRidgeClassifier":
-        loaded = cls.described(folder)
-        saved = load(folder / "model.skops", cls.trusted)
-        loaded.estimator, loaded.temperature, loaded.seed = saved["estimator"], saved["temperature"], saved["seed"]
-        return loaded
 
 
 class KernelRidge(_Kernels):
@@ -90,16 +90,6 @@ class KernelRidge(_Kernels):
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
         return make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-2, 4, 7)))
-
-    def save(self, folder: Path) -> None:
-        dump({"estimator": self.estimator, "seed": self.seed}, folder / "model.skops")
-
-    @classmethod
-    def load(cls, folder: Path) -> "KernelRidge":
-        loaded = cls.described(folder)
-        saved = load(folder / "model.skops", cls.trusted)
-        loaded.estimator, loaded.seed = saved["estimator"], saved["seed"]
-        return loaded
 
 
 def candidates(program: Program, profile: dict) -> Iterator[Candidate]:

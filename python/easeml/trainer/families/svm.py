@@ -6,13 +6,13 @@ from typing import Iterator
 
 from ..batch import Batch
 from ..candidate import Candidate, CandidateInfo
-from ..estimator import TemperedCandidate
+from ..estimator import DecidingCandidate
 from ..program import Program
 from ..size import estimate, size_of
 from . import FLAT
 
 
-class SVM(TemperedCandidate):
+class SVM(DecidingCandidate):
     """SVC or SVR; settings: ``kernel``, ``C``. One SVR an output where there are several numbers."""
 
     def make(self, train: Batch):
