@@ -33,7 +33,9 @@ func Inferred(v Preview) Output {
 		into = " in " + v.Into
 	}
 	p.say("%s%s, %s, by %s", several(in.Answers, "answer"), into, seconds(in.Seconds), modelWords(v.Metric, in.Best))
-	p.lay(answerTable(v))
+	if in.Answers > 0 {
+		p.lay(answerTable(v))
+	}
 	for i, a := range v.Refused {
 		if i == shownRejects {
 			break
@@ -53,7 +55,7 @@ func Inferred(v Preview) Output {
 	if last != "" {
 		p.say("%s", last)
 	}
-	if v.Into == "" && len(v.Sources) > 0 {
+	if v.Into == "" && in.Answers > 1 {
 		p.then("infer %s %s into \"answers.csv\"", v.Name, strings.Join(v.Sources, ", "))
 	}
 	return p.output()
