@@ -19,14 +19,15 @@ type Reason struct {
 	RunnerUp      *RunnerUp `json:"runner_up"`
 	SetAside      []Aside   `json:"set_aside"`
 
-	Device      string  `json:"device"`
-	DeviceClass string  `json:"device_class"`
-	Gain        float64 `json:"gain"` // expected improvement over Best; 0 where there was none
-	Chance      float64 `json:"chance"`
-	Results     int     `json:"results"`   // trials of the search that had told a quality
-	Inherited   int     `json:"inherited"` // results of the version before that count a little
-	Earlier     int     `json:"earlier"`   // earlier data sets that it was expected from
-	Rivals      []Rival `json:"rivals"`
+	Device       string  `json:"device"`
+	DeviceClass  string  `json:"device_class"`
+	Gain         float64 `json:"gain"` // expected improvement over Best; 0 where there was none
+	Chance       float64 `json:"chance"`
+	Results      int     `json:"results"`       // trials of the search that had told a quality
+	Inherited    int     `json:"inherited"`     // results of the version before that count a little
+	Earlier      int     `json:"earlier"`       // earlier data sets that it was expected from
+	PriorVersion int     `json:"prior_version"` // of the prior that history gave; 0: families and estimates alone
+	Rivals       []Rival `json:"rivals"`
 }
 
 // RunnerUp is the candidate that came second by the same score.

@@ -118,9 +118,13 @@ func Run(ctx context.Context, cfg Config, ready func(Ready) error) (err error) {
 	for _, note := range found.Notes {
 		cfg.Log.Info(note)
 	}
+	priors, err := history.Load(ctx, db)
+	if err != nil {
+		return err
+	}
 	searches, err := search.Open(ctx, search.Config{
 		Store: db, Blobs: blobs, Engine: local, Trainer: trainer{python: cfg.Python, answers: answers}, Devices: found.Devices,
-		Ready: local.Settled(), Root: cfg.State, Options: allocator.Options{Policy: cfg.Policy}, Log: cfg.Log,
+		Ready: local.Settled(), Root: cfg.State, Options: allocator.Options{Policy: cfg.Policy}, Priors: priors, Log: cfg.Log,
 	})
 	if err != nil {
 		return err
@@ -161,7 +165,7 @@ func Run(ctx context.Context, cfg Config, ready func(Ready) error) (err error) {
 	if err := ready(out); err != nil {
 		return err
 	}
-	go refitPriors(ctx, db, searches, cfg.Log)
+	go history.Keeper{Store: db, Take: searches.SetPriors, Log: cfg.Log}.Run(ctx)
 	go tidy(ctx, db, blobs, cfg.Log)
 	go watchDevices(ctx, prober, searches, cfg.Log)
 	if cfg.Private {
@@ -201,27 +205,6 @@ func privateToken(ctx context.Context, accounts *account.Accounts, name string) 
 		return "", err
 	}
 	return accounts.NewToken(ctx, user, "private")
-}
-
-// refitPriors fits the priors to what has been learned, at the start and then
-// every hour. It takes seconds with a long history, and nobody waits for it.
-func refitPriors(ctx context.Context, db *store.Store, searches *search.Service, log *slog.Logger) {
-	ticker := time.NewTicker(time.Hour)
-	defer ticker.Stop()
-	for {
-		priors, err := history.Build(ctx, db)
-		if err == nil {
-			err = searches.SetPriors(ctx, priors)
-		}
-		if err != nil && ctx.Err() == nil {
-			log.Warn("history gives no prior", "error", err) // searches start from families and estimates
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
 }
 
 // How long what is only kept for a while is kept.

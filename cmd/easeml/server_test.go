@@ -190,9 +190,12 @@ func descendants(t *testing.T, state string) []string {
 func TestKillRestartAndStrangers(t *testing.T) {
 	state := t.TempDir()
 	server := start(t, state)
-	ada := server.client("ada")
+	ada, ben := server.client("ada"), server.client("ben")
 	feedDigits(t, ada, "ada")
-	follow(t, ada, "ada", "three trials on", func(v api.View) bool { return v.Tried >= 3 && v.Running > 0 })
+	feedPoints(t, ben, "ben")
+	hisShare := func(v api.View) bool { return v.Tried >= 3 && v.Rho != nil }
+	his := follow(t, ben, "ben", "three trials on", hisShare)
+	hers := follow(t, ada, "ada", "three trials on", func(v api.View) bool { return hisShare(v) && v.Running > 0 })
 	before, err := ada.Trials(t.Context(), "ada", "digits")
 	if err != nil {
 		t.Fatal(err)
@@ -211,10 +214,16 @@ func TestKillRestartAndStrangers(t *testing.T) {
 	}
 
 	server = start(t, state)
-	ada = server.client("ada")
+	ada, ben = server.client("ada"), server.client("ben")
 	view, _, err := ada.Task(t.Context(), "ada", "digits")
 	if err != nil {
 		t.Fatal(err)
+	}
+	// What they had of the devices and were owed is what it was, but for what was in the air.
+	for name, pair := range map[string][2]api.View{"ada": {hers, view}, "ben": {his, follow(t, ben, "ben", "there", hisShare)}} {
+		if before, after := *pair[0].Rho, pair[1].Rho; after == nil || math.Abs(math.Log(*after/before)) > 0.7 {
+			t.Errorf("%s's ρ was %.3f before the kill and is %v after", name, before, after)
+		}
 	}
 	if view.Version != 1 || view.Examples != 1437 || view.Tried < 3 {
 		t.Fatalf("after the restart: %+v", view.Task)
@@ -256,6 +265,25 @@ func TestKillRestartAndStrangers(t *testing.T) {
 	}
 	checkInfer(t, ada, view)
 
+	// A search that has ended says after a kill what it said before: what is left, what it had of the devices.
+	follow(t, ben, "ben", "settled", func(v api.View) bool { return v.State == api.TaskSettled })
+	if view, _, err = ada.Task(t.Context(), "ada", "digits"); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	server.cmd.Wait()
+	server = start(t, state)
+	ada = server.client("ada")
+	again, _, err := ada.Task(t.Context(), "ada", "digits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, a := about(view), about(again); a != b {
+		t.Errorf("a settled task said\n%s\nand says after a kill\n%s", b, a)
+	}
+
 	// The same file again: the same feed, no second version, no second search.
 	if again := feedDigits(t, ada, "ada"); again.Number != 1 || !again.Earlier && again.Version != 1 {
 		t.Errorf("fed again: %+v", again)
@@ -281,6 +309,39 @@ func TestKillRestartAndStrangers(t *testing.T) {
 	}
 	if list, err := eve.Tasks(t.Context(), "all"); err == nil && len(list) > 0 {
 		t.Errorf("a stranger lists %+v", list)
+	}
+}
+
+// about is what a view says of a search beside its trials.
+func about(v api.View) string {
+	said, _ := json.Marshal(map[string]any{"state": v.State, "reason": v.Reason, "share": v.Share, "rho": v.Rho, "outlook": v.Outlook, "seconds": v.Seconds, "charge": v.Charge})
+	return string(said)
+}
+
+// feedPoints declares a small table under the same name and feeds it.
+func feedPoints(t *testing.T, c *api.Client, user string) {
+	t.Helper()
+	ctx := t.Context()
+	program := `{input: {[x :: Tensor[1], y :: Tensor[1]], []}, output: {[side :: Class["in", "out"]], []}}`
+	if _, err := c.Declare(ctx, user, "digits", api.Declare{Program: program}); err != nil {
+		t.Fatal(err)
+	}
+	var rows strings.Builder
+	rows.WriteString("x,y,side\n")
+	for i := range 300 {
+		x, y := math.Sin(float64(7*i)), math.Cos(float64(3*i))
+		fmt.Fprintf(&rows, "%.4f,%.4f,%s\n", x, y, map[bool]string{true: "in", false: "out"}[math.Hypot(x, y) < 0.9])
+	}
+	path := filepath.Join(t.TempDir(), "points.csv")
+	if err := os.WriteFile(path, []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	up, err := c.UploadFile(ctx, "points.csv", path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Feed(ctx, user, "digits", api.NewFeed{Uploads: []string{up.ID}}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -356,7 +356,11 @@ func knownFrom(a api.Reason) string {
 		parts = append(parts, several(a.Inherited, "result")+" of the version before")
 	}
 	if a.Earlier > 0 {
-		parts = append(parts, several(a.Earlier, "earlier data set")+" of this kind")
+		earlier := several(a.Earlier, "earlier data set") + " of this kind"
+		if a.PriorVersion > 0 {
+			earlier += fmt.Sprintf(" (prior %d)", a.PriorVersion)
+		}
+		parts = append(parts, earlier)
 	}
 	if len(parts) == 0 {
 		return "what candidates of these kinds usually reach and take; nothing has finished here"

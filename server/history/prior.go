@@ -1,9 +1,13 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/easeml/easeml/allocator"
 	"github.com/easeml/easeml/server/store"
@@ -21,24 +25,48 @@ type Kind struct {
 	Target   string // classes, numbers
 }
 
+// Fitted is a prior with the version that the store gave it, which no other ever has.
+type Fitted struct {
+	*allocator.Prior
+	Version int
+}
+
 // Priors holds one prior a kind of search.
-type Priors map[Kind]*allocator.Prior
+type Priors map[Kind]Fitted
 
 // For is the prior of a search; nil where history is too short.
 func (p Priors) For(row store.Search) *allocator.Prior {
-	return p[kindOf(row.Template, row.Target)]
+	return p[kindOf(row.Template, row.Target)].Prior
 }
 
-// Build fits the priors from what is shipped and the finished trials of all
-// searches. What is shipped comes first, so it is what a long history drops.
-func Build(ctx context.Context, st *store.Store) (Priors, error) {
-	var finished []store.Finished
+// Named is the prior of a search, if it has this id.
+func (p Priors) Named(row store.Search, id string) (Fitted, bool) {
+	f := p[kindOf(row.Template, row.Target)]
+	return f, f.Prior != nil && f.ID == id
+}
+
+// Load reads the priors that were fitted last. One that this program can't read,
+// since another one wrote it, is left out: it is fitted anew.
+func Load(ctx context.Context, st *store.Store) (Priors, error) {
+	var rows []store.Prior
 	if err := st.Read(ctx, func(r *store.Reader) (err error) {
-		finished, err = r.History()
+		rows, err = r.NewestPriors()
 		return err
 	}); err != nil {
 		return nil, err
 	}
+	priors := Priors{}
+	for _, row := range rows {
+		if p, err := allocator.DecodePrior(row.Body); err == nil {
+			priors[Kind{Template: row.Template, Target: row.Target}] = Fitted{Prior: p, Version: row.Version}
+		}
+	}
+	return priors, nil
+}
+
+// fit makes the priors from what is shipped and the finished trials of all
+// searches. What is shipped comes first, so it is what a long history drops.
+func fit(finished []store.Finished) (map[Kind]*allocator.Prior, error) {
 	histories, err := shipped()
 	if err != nil {
 		return nil, err
@@ -46,7 +74,7 @@ func Build(ctx context.Context, st *store.Store) (Priors, error) {
 	if err := collect(histories, finished); err != nil {
 		return nil, err
 	}
-	priors := Priors{}
+	priors := map[Kind]*allocator.Prior{}
 	for kind, h := range histories {
 		if len(h.rows) < MinSearches {
 			continue
@@ -120,4 +148,11 @@ func kindOf(template string, target json.RawMessage) Kind {
 	}
 	_ = json.Unmarshal(target, &t) // a search's target is always written by us
 	return Kind{Template: template, Target: t.Kind}
+}
+
+// ordered are the kinds by name, so that versions are given in one order.
+func ordered(priors map[Kind]*allocator.Prior) []Kind {
+	return slices.SortedFunc(maps.Keys(priors), func(a, b Kind) int {
+		return cmp.Or(strings.Compare(a.Template, b.Template), strings.Compare(a.Target, b.Target))
+	})
 }

@@ -18,11 +18,12 @@ type decided struct {
 	allocator.Reason
 	Device      string  `json:"device"`
 	DeviceClass string  `json:"device_class"`
-	Gain        float64 `json:"gain"`      // expected improvement over the best, in quality; 0 before there is one
-	Chance      float64 `json:"chance"`    // that it beats the best
-	Results     int     `json:"results"`   // trials of the search that had told a quality
-	Inherited   int     `json:"inherited"` // observations of the version before
-	Earlier     int     `json:"earlier"`   // earlier data sets in the prior
+	Gain        float64 `json:"gain"`                    // expected improvement over the best, in quality; 0 before there is one
+	Chance      float64 `json:"chance"`                  // that it beats the best
+	Results     int     `json:"results"`                 // trials of the search that had told a quality
+	Inherited   int     `json:"inherited"`               // observations of the version before
+	Earlier     int     `json:"earlier"`                 // earlier data sets in the prior
+	Version     int     `json:"prior_version,omitempty"` // of the prior that history gave; 0: families and estimates alone
 	Rivals      []rival `json:"rivals"`
 }
 
@@ -42,8 +43,8 @@ type rival struct {
 // carried out.
 func (st *state) decided(t *tenant, d gpu.Device, decision allocator.Decision) decided {
 	out := decided{Reason: decision.Reason, Device: d.ID, DeviceClass: d.Class, Inherited: t.inherited, Rivals: []rival{}}
-	if p := st.cfg.Priors.For(t.row); p != nil && p.ID == decision.Reason.Prior {
-		out.Earlier = p.Rows
+	if p, ok := st.cfg.Priors.Named(t.row, decision.Reason.Prior); ok {
+		out.Earlier, out.Version = p.Rows, p.Version
 	}
 	view, ok := st.alloc.View(decision.Search)
 	if !ok {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"time"
 
 	"github.com/easeml/easeml/gpu/engine"
 	"github.com/easeml/easeml/gpu/trial"
@@ -10,12 +11,17 @@ import (
 
 // recover rebuilds everything from the rows: first the attempts that no
 // server watched are judged by their folders (local trials end with their
-// server, so one without a result is lost and queued again), then every open
-// search is made known to the allocator.
+// server, so one without a result is lost and queued again), then every search
+// that a task points to is made known to the allocator, the settled ones too: what
+// was known of them is shown on.
 func (st *state) recover(ctx context.Context) error {
 	var left []store.Attempt
+	var shares []store.Share
 	trials, again := map[string]store.Trial{}, map[string]bool{}
 	if err := st.cfg.Store.Read(ctx, func(r *store.Reader) (err error) {
+		if shares, err = r.Shares(); err != nil {
+			return err
+		}
 		if left, err = r.RunningAttempts(); err != nil {
 			return err
 		}
@@ -34,11 +40,22 @@ func (st *state) recover(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	for _, a := range left {
-		events, _, err := trial.ReadEvents(a.Folder, 0)
-		if err != nil {
+	told := make([][]trial.Event, len(left))
+	var alive time.Time // the last that is known of the server before
+	for i, a := range left {
+		var err error
+		if told[i], _, err = trial.ReadEvents(a.Folder, 0); err != nil {
 			st.cfg.Log.Warn("events of an attempt could not be read", "folder", a.Folder, "error", err)
 		}
+		if n := len(told[i]); n > 0 {
+			if at := a.Started.Add(time.Duration(told[i][n-1].T * float64(time.Second))); at.After(alive) {
+				alive = at
+			}
+		}
+	}
+	st.recoverShares(shares, alive)
+	for i, a := range left {
+		events := told[i]
 		rate := st.rate(a.DeviceClass)
 		v := st.judge(trials[a.TrialID], a, events, engine.Notice{
 			Folder: a.Folder, Kind: engine.Ended, Code: -1, Cause: trial.CauseLost, Message: "It ended with its server.",
@@ -62,18 +79,11 @@ func (st *state) recover(ctx context.Context) error {
 		}
 	}
 	if err := st.cfg.Store.Read(ctx, func(r *store.Reader) error {
-		open, err := r.OpenSearches()
+		searches, err := r.SearchesOfTasks()
 		if err != nil {
 			return err
 		}
-		for _, row := range open {
-			tasks, err := r.TasksOfSearch(row.ID)
-			if err != nil {
-				return err
-			}
-			if len(tasks) == 0 {
-				continue
-			}
+		for _, row := range searches {
 			t, err := st.enlist(r, row)
 			if err != nil {
 				return err

@@ -97,7 +97,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	st := &state{
 		Service: s, ctx: life, alloc: alloc, pool: pool,
-		runs: map[string]*run{}, tenants: map[string]*tenant{}, changes: map[string]*changes{}, fair: newFairness(),
+		runs: map[string]*run{}, tenants: map[string]*tenant{}, changes: map[string]*changes{}, fair: fairness{},
 	}
 	if err := st.recover(ctx); err != nil {
 		stop()
@@ -110,9 +110,10 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 // SetPriors takes priors fitted anew: searches that are open go on with them.
 func (s *Service) SetPriors(ctx context.Context, priors history.Priors) error {
 	return s.ask(ctx, func(st *state) error {
+		before := st.cfg.Priors
 		st.cfg.Priors = priors
 		for id, t := range st.tenants {
-			if prior := priors.For(t.row); prior != nil {
+			if prior := priors.For(t.row); prior != nil && prior != before.For(t.row) {
 				if err := st.alloc.Apply(allocator.PriorChanged{Search: allocator.SearchID(id), Prior: prior}); err != nil {
 					return err
 				}

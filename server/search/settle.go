@@ -69,8 +69,9 @@ func (st *state) commitSettled(t *tenant, reason string, outlook allocator.Outlo
 		}
 		return nil
 	})
-	if err == nil {
-		t.row = row
+	if err != nil {
+		return err
 	}
-	return err
+	t.row, t.paused = row, true
+	return st.alloc.Apply(allocator.SearchPaused{Search: allocator.SearchID(row.ID)})
 }

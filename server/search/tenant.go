@@ -2,6 +2,7 @@ package search
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,16 +18,17 @@ type tenant struct {
 	candidates map[string]trial.Candidate // all that are offered, by id
 	setAside   map[string]string          // candidates no device of the pool can run, and why
 	tasks      map[string]store.Task      // that point to it, by id
-	paused     bool                       // every task is stopped, or none points to it
+	paused     bool                       // it has settled, every task is stopped, or none points to it
 	profile    trial.Profile
 	inherited  int     // observations of the version before
 	said       *queued // what was last said about its waiting; nil while it doesn't wait
 }
 
 // weight of a search: one share per task that wants it to go on. Without
-// examples nobody can.
+// examples nobody can, and one that has settled is not wanted until it is resumed,
+// whatever a later prior thinks of what it left.
 func (t *tenant) weight() float64 {
-	if t.row.Rows == 0 {
+	if t.row.Rows == 0 || t.row.State == "settled" {
 		return 0
 	}
 	n := 0
@@ -42,6 +44,7 @@ func (t *tenant) weight() float64 {
 // say about it. A search that is known already only gets its tasks anew.
 func (st *state) enlist(r *store.Reader, row store.Search) (*tenant, error) {
 	if t, known := st.tenants[row.ID]; known {
+		t.row = row
 		return t, st.attach(r, t)
 	}
 	t := &tenant{row: row, candidates: map[string]trial.Candidate{}, setAside: map[string]string{}, tasks: map[string]store.Task{}}
@@ -84,6 +87,12 @@ func (st *state) enlist(r *store.Reader, row store.Search) (*tenant, error) {
 	}
 	st.tenants[row.ID] = t
 	if err := st.replay(r, t); err != nil {
+		return nil, err
+	}
+	switch had, err := r.Share(row.ID); {
+	case err == nil:
+		st.fair[row.ID] = &had
+	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}
 	return t, st.attach(r, t)
@@ -262,10 +271,7 @@ func (st *state) refresh(searchID string) error {
 		if err != nil {
 			return err
 		}
-		t, err := st.enlist(r, row)
-		if err == nil {
-			t.row = row
-		}
+		_, err = st.enlist(r, row)
 		return err
 	})
 }

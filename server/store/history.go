@@ -42,3 +42,9 @@ func (r *Reader) History() ([]Finished, error) {
 	}, "history", `SELECT id, search_id, candidate, candidate_version, seed, state, kind, quality, seconds, device_class, ended
 		FROM trials WHERE ended IS NOT NULL AND state IN ('ok','stopped','failed') ORDER BY ended, id`)
 }
+
+// CountHistory is how many finished trials [Reader.History] lists.
+func (r *Reader) CountHistory() (int, error) {
+	return one(r, func(s scanner) (n int, err error) { return n, s.Scan(&n) }, "history",
+		`SELECT count(*) FROM trials WHERE ended IS NOT NULL AND state IN ('ok','stopped','failed')`)
+}

@@ -220,6 +220,27 @@ type TaskTrial struct {
 	TrialID string
 }
 
+// Share is what a search had of the devices and what an equal share of its own
+// would have given it, in device seconds until At; since then it has gone on at
+// the rates Owes and Having, in devices.
+type Share struct {
+	SearchID     string
+	Owed, Had    float64
+	Owes, Having float64
+	At           time.Time
+}
+
+// Prior is a prior of one kind of search as it was fitted once.
+type Prior struct {
+	Version  int    // given by the store, never twice
+	Template string // with Target: the kind of search
+	Target   string
+	ID       string // hash of the body
+	Trials   int    // finished trials that the store had then
+	Body     json.RawMessage
+	Created  time.Time
+}
+
 // Finished is a finished trial with what a prior learns from. State is ok,
 // stopped (Quality is a lower bound: it was censored) or failed; failed of Kind
 // memory or unsupported means infeasible on DeviceClass.

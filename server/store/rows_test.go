@@ -29,6 +29,8 @@ type filled struct {
 	trial     Trial
 	attempt   Attempt
 	taskTrial TaskTrial
+	share     Share
+	prior     Prior
 	answer    Idempotent
 }
 
@@ -66,6 +68,8 @@ func fill(t testing.TB, s *Store) filled {
 		Reason: raw(`{"policy":"hybrid"}`), Created: t0}
 	f.attempt = Attempt{TrialID: f.trial.ID, Number: 1, Device: "cpu0", DeviceClass: "cpu1", Engine: "local", Folder: "/trials/1/1", Started: t0}
 	f.taskTrial = TaskTrial{TaskID: f.task.ID, Number: 1, TrialID: f.trial.ID}
+	f.share = Share{SearchID: f.search.ID, Owed: 3.5, Had: 2, Owes: 0.5, Having: 1, At: t0}
+	f.prior = Prior{Version: 1, Template: "table", Target: "classes", ID: "sha256:p", Trials: 12, Body: raw(`{"rows":3}`), Created: t0}
 	f.answer = Idempotent{UserID: f.user.ID, Key: "key", Request: "hash", Status: 201, Body: raw(`{"a":1}`), Created: t0}
 	write(t, s, func(tx *Tx) error {
 		_, event := tx.Event(TopicTask(f.task.ID), "task.declared", map[string]string{"name": "digits"})
@@ -73,8 +77,9 @@ func fill(t testing.TB, s *Store) filled {
 			tx.InsertUser(f.user), tx.InsertToken(f.token), tx.InsertUpload(f.upload), tx.InsertBlob("ab12", 5), tx.OwnBlob("ab12", f.user.ID),
 			tx.InsertSearch(f.search), tx.InsertCandidates(f.candidate), tx.InsertTask(f.task), tx.InsertFeed(f.feed),
 			tx.InsertRejects(f.feed.ID, f.rejects), tx.InsertExamples(f.task.ID, f.examples), tx.InsertVersion(f.version),
-			tx.InsertTrial(f.trial), tx.InsertAttempt(f.attempt), tx.InsertTaskTrial(f.taskTrial), tx.PutIdempotent(f.answer))
+			tx.InsertTrial(f.trial), tx.InsertAttempt(f.attempt), tx.InsertTaskTrial(f.taskTrial), tx.PutShare(f.share), tx.PutIdempotent(f.answer))
 	})
+	write(t, s, func(tx *Tx) error { same(t, "InsertPrior", 1)(tx.InsertPrior(f.prior)); return nil })
 	return f
 }
 
@@ -123,8 +128,8 @@ func TestRows(t *testing.T) {
 		same(t, "SearchByID", f.search)(r.SearchByID(f.search.ID))
 		same(t, "SearchByKey", f.search)(r.SearchByKey("sha256:d", "accuracy", raw(`{"kind": "folds", "k": 5}`), f.user.ID))
 		none[Search](t, "SearchByKey")(r.SearchByKey("sha256:d", "accuracy", raw(`{"kind":"folds","k":4}`), f.user.ID))
-		same(t, "OpenSearches", []Search{f.search})(r.OpenSearches())
 		same(t, "Searches", []Search{f.search})(r.Searches())
+		same(t, "SearchesOfTasks", []Search{f.search})(r.SearchesOfTasks())
 		same(t, "Candidates", f.candidate)(r.Candidates(f.search.ID))
 		same(t, "TaskByID", f.task)(r.TaskByID(f.task.ID))
 		same(t, "TaskByName", f.task)(r.TaskByName(f.user.ID, "digits"))
@@ -156,6 +161,10 @@ func TestRows(t *testing.T) {
 		same(t, "TaskTrials", []TaskTrial{f.taskTrial})(r.TaskTrials(f.task.ID))
 		same(t, "TaskTrialByNumber", f.taskTrial)(r.TaskTrialByNumber(f.task.ID, 1))
 		same(t, "TaskTrialNumbers", []TaskTrial{f.taskTrial})(r.TaskTrialNumbers(f.trial.ID))
+		same(t, "Share", f.share)(r.Share(f.search.ID))
+		same(t, "Shares", []Share{f.share})(r.Shares())
+		same(t, "NewestPriors", []Prior{f.prior})(r.NewestPriors())
+		same(t, "CountHistory", 0)(r.CountHistory())
 		same(t, "Idempotent", f.answer)(r.Idempotent(f.user.ID, "key"))
 		same(t, "History", []Finished(nil))(r.History())
 		return nil
@@ -182,6 +191,10 @@ func TestUpdates(t *testing.T) {
 	f.trial.Seconds, f.trial.Charge, f.trial.DeviceClass, f.trial.Model, f.trial.Ended = 1.5, 3, "cpu1", "/m", later(time.Minute)
 	f.attempt.Outcome, f.attempt.Seconds, f.attempt.PeakBytes, f.attempt.Requeued, f.attempt.Ended = "ok", 1.5, 1<<40, true, later(time.Minute)
 	f.user.Role = "user"
+	f.share.Had, f.share.Owes, f.share.At = 5, 0, t0.Add(time.Minute)
+	other, second := f.prior, f.prior
+	other.Version, other.Target = 2, "numbers"
+	second.Version, second.ID = 3, "sha256:q"
 	write(t, s, func(tx *Tx) error {
 		changed, err := tx.SetExamplesOn(f.task.ID, []int{1, 3, 77}, false)
 		if changed != 2 {
@@ -198,14 +211,19 @@ func TestUpdates(t *testing.T) {
 		return errors.Join(err, err2, err3, tx.SetUserRole(f.user.ID, "user"), tx.UpdateUpload(f.upload), tx.UpdateSearch(f.search),
 			tx.UpdateTask(f.task), tx.UpdateFeed(f.feed), tx.UpdateTrial(f.trial), tx.UpdateAttempt(f.attempt),
 			tx.RemoveCandidate(f.search.ID, "resnet18+f0.4", 2), tx.RevokeToken(f.token.Hash),
-			tx.InsertBlob("ab12", 5), tx.OwnBlob("ab12", f.user.ID)) // what is there stays
+			tx.InsertBlob("ab12", 5), tx.OwnBlob("ab12", f.user.ID), tx.PutShare(f.share)) // what is there stays
+	})
+	// Each kind has its newest prior, and one version is used once.
+	write(t, s, func(tx *Tx) error {
+		same(t, "InsertPrior", 2)(tx.InsertPrior(other))
+		same(t, "InsertPrior", 3)(tx.InsertPrior(second))
+		return nil
 	})
 	read(t, s, func(r *Reader) error {
 		same(t, "UserByID", f.user)(r.UserByID(f.user.ID))
 		same(t, "Upload", f.upload)(r.Upload(f.upload.ID))
 		same(t, "UnfinishedUploads", []Upload(nil))(r.UnfinishedUploads(t0.Add(time.Hour)))
 		same(t, "SearchByID", f.search)(r.SearchByID(f.search.ID))
-		same(t, "OpenSearches", []Search(nil))(r.OpenSearches())
 		same(t, "TaskByID", f.task)(r.TaskByID(f.task.ID))
 		same(t, "Feed", f.feed)(r.Feed(f.task.ID, 1))
 		none[Feed](t, "FeedByKey of a failed feed")(r.FeedByKey(f.task.ID, "k"))
@@ -214,6 +232,9 @@ func TestUpdates(t *testing.T) {
 		same(t, "FinishedTrials", []Trial{f.trial})(r.FinishedTrials(f.search.ID))
 		same(t, "Attempts", []Attempt{f.attempt})(r.Attempts(f.trial.ID))
 		same(t, "RunningAttempts", []Attempt(nil))(r.RunningAttempts())
+		same(t, "Shares", []Share{f.share})(r.Shares())
+		same(t, "NewestPriors", []Prior{other, second})(r.NewestPriors())
+		same(t, "CountHistory", 1)(r.CountHistory())
 		same(t, "ExampleCounts", ExampleCounts{On: 1, Off: 2, Train: 1})(r.ExampleCounts(f.task.ID))
 		same(t, "LabelCounts", map[string]int{"a": 1})(r.LabelCounts(f.task.ID))
 		none[User](t, "TokenUser of a revoked token")(r.TokenUser(f.token.Hash))
@@ -241,6 +262,7 @@ func TestUpdates(t *testing.T) {
 		same(t, "TaskByID of a dropped task", f.task)(r.TaskByID(f.task.ID))
 		same(t, "AllTasks", []Task{next})(r.AllTasks())
 		same(t, "TasksOfSearch", []Task(nil))(r.TasksOfSearch(f.search.ID))
+		same(t, "SearchesOfTasks", []Search(nil))(r.SearchesOfTasks())
 		return nil
 	})
 
@@ -281,6 +303,7 @@ func TestNotFoundAndExists(t *testing.T) {
 		none[Trial](t, "TrialByID")(tx.TrialByID("x"))
 		none[Trial](t, "TrialByKey")(tx.TrialByKey(f.search.ID, "svm-rbf.c10", 1, 8))
 		none[TaskTrial](t, "TaskTrialByNumber")(tx.TaskTrialByNumber(f.task.ID, 9))
+		none[Share](t, "Share")(tx.Share("x"))
 		none[Idempotent](t, "Idempotent")(tx.Idempotent(f.user.ID, "x"))
 		for what, err := range map[string]error{
 			"SetUserRole": tx.SetUserRole("x", "user"), "RevokeToken": tx.RevokeToken([]byte("x")), "UpdateUpload": tx.UpdateUpload(Upload{ID: "x"}),

@@ -28,9 +28,10 @@ func (r *Reader) SearchByKey(datasetVersion, metric string, protocol json.RawMes
 		datasetVersion, metric, canonical(protocol), salt)
 }
 
-// OpenSearches lists the searches that aren't settled, oldest first.
-func (r *Reader) OpenSearches() ([]Search, error) {
-	return all(r, scanSearch, "searches", `SELECT `+searchColumns+` FROM searches WHERE state = 'open' ORDER BY created, id`)
+// SearchesOfTasks lists the searches that tasks point to, oldest first.
+func (r *Reader) SearchesOfTasks() ([]Search, error) {
+	return all(r, scanSearch, "searches", `SELECT `+searchColumns+` FROM searches
+		WHERE id IN (SELECT search_id FROM tasks WHERE dropped IS NULL) ORDER BY created, id`)
 }
 
 // Searches lists all searches, oldest first.
