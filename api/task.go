@@ -209,6 +209,28 @@ type Queue struct {
 	Of         int     `json:"of"`          // how many wait, this one included
 	EtaLow     float64 `json:"eta_low"`     // seconds
 	EtaHigh    float64 `json:"eta_high"`    // 0: no estimate yet
+
+	Ahead    *Ahead     `json:"ahead,omitempty"` // who comes next, where that is another task
+	InTheWay InTheWay   `json:"in_the_way"`
+	Light    bool       `json:"light"`   // its light candidates go on meanwhile, on CPU slots
+	Waited   float64    `json:"waited"`  // seconds so far
+	Thought  [2]float64 `json:"thought"` // seconds that were first said of the whole wait; zero: nothing yet
+	Held     int        `json:"held"`    // of the last Waits on this server, those as long as was first said
+	Waits    int        `json:"waits"`
+}
+
+// Ahead is the task whose turn comes next.
+type Ahead struct {
+	Name string  `json:"name,omitempty"` // of a task of the same user; empty: it is somebody else's
+	Had  float64 `json:"had"`            // device seconds of its search
+	Mine float64 `json:"mine"`           // of the one that waits
+}
+
+// InTheWay counts the devices that are waited for by why they can't be had.
+type InTheWay struct {
+	Working  int `json:"working"`
+	Outside  int `json:"outside"`  // used from outside easeml
+	Unusable int `json:"unusable"` // drained or gone
 }
 
 // Declare is the body of PUT /tasks/{user}/{name}.

@@ -193,9 +193,9 @@ func TestKillRestartAndStrangers(t *testing.T) {
 	ada, ben := server.client("ada"), server.client("ben")
 	feedDigits(t, ada, "ada")
 	feedPoints(t, ben, "ben")
-	hisShare := func(v api.View) bool { return v.Tried >= 3 && v.Rho != nil }
-	his := follow(t, ben, "ben", "three trials on", hisShare)
-	hers := follow(t, ada, "ada", "three trials on", func(v api.View) bool { return hisShare(v) && v.Running > 0 })
+	served := func(v api.View) bool { return v.Rho != nil }
+	his := follow(t, ben, "ben", "served", served)
+	hers := follow(t, ada, "ada", "three trials on", func(v api.View) bool { return v.Tried >= 3 && v.Running > 0 && served(v) })
 	before, err := ada.Trials(t.Context(), "ada", "digits")
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestKillRestartAndStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What they had of the devices and were owed is what it was, but for what was in the air.
-	for name, pair := range map[string][2]api.View{"ada": {hers, view}, "ben": {his, follow(t, ben, "ben", "there", hisShare)}} {
+	for name, pair := range map[string][2]api.View{"ada": {hers, view}, "ben": {his, follow(t, ben, "ben", "served", served)}} {
 		if before, after := *pair[0].Rho, pair[1].Rho; after == nil || math.Abs(math.Log(*after/before)) > 0.7 {
 			t.Errorf("%s's ρ was %.3f before the kill and is %v after", name, before, after)
 		}

@@ -144,7 +144,7 @@ func firstModelWords(v api.View) string {
 	}
 	switch q := v.Queue; {
 	case q != nil && q.Position == 0:
-		return "; " + queueWords(*q)
+		return "; " + queueWords(*q, v.Now)
 	case high == 0:
 		return ""
 	case q != nil && q.EtaHigh == 0:

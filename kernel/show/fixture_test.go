@@ -174,6 +174,15 @@ func sepsis() api.View {
 	return v
 }
 
+// waitingFor is a search of pictures that waits long, behind another user.
+func waitingFor() api.View {
+	v := digitsRunning()
+	v.Live, v.Running, v.Rho = nil, 0, ptr(1.31)
+	v.Queue = &api.Queue{WaitingFor: "a GPU", Position: 2, Of: 5, EtaLow: 420, EtaHigh: 1080, Ahead: &api.Ahead{Had: 0.2, Mine: 2880},
+		InTheWay: api.InTheWay{Working: 2, Outside: 1, Unusable: 1}, Light: true, Waited: 120, Thought: [2]float64{300, 900}, Held: 88, Waits: 100}
+	return v
+}
+
 func beginning() api.View {
 	v := api.View{Task: digitsTask(), Now: noon}
 	v.Examples, v.Rejected, v.Version, v.Tried, v.Running, v.Seconds = 1437, 0, 1, 0, 1, 0
@@ -189,7 +198,7 @@ func decided(trial int, candidate, label string, r api.Reason) api.Decision {
 
 func whyKNN() api.Decision {
 	return decided(4, "knn.k5", "kNN, k = 5", api.Reason{Policy: "default", Turn: "rate share=0.14 searches=2 waited=1", AttainedShare: 0.14,
-		Mean: 0.983, SD: 0.008, Seconds: 0.02, Score: 0.22, Best: 211.0 / 215, Device: "cpu0", DeviceClass: "cpu1", Gain: 0.0043, Chance: 0.6, Results: 2, Earlier: 312,
+		Mean: 0.983, SD: 0.008, Seconds: 0.02, Score: 0.22, Best: 211.0 / 215, Device: "cpu0", DeviceClass: "cpu1", Gain: 0.0043, Chance: 0.6, Results: 2, Earlier: 312, PriorVersion: 7,
 		Rivals: []api.Rival{
 			{Candidate: "svm-rbf.c10", Mean: 0.984, SD: 0.009, Gain: 0.0053, Chance: 0.63, Seconds: 0.05},
 			{Candidate: "extra.300", Mean: 0.986, SD: 0.006, Gain: 0.0057, Chance: 0.7, Seconds: 0.6},

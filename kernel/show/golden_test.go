@@ -43,6 +43,9 @@ func goldens() map[string]Output {
 		Warnings: []api.Warning{
 			{Code: "group", Message: "patient_id: 21,904 rows, but 3,120 patients. Rows of one patient stand on both sides of the test, so every quality will look too good.", Fix: "with group = patient_id"},
 			{Code: "leak", Message: "discharge_code alone gives the answer in 99.8 %. Known only afterwards?", Fix: "with ignore = discharge_code"}}}
+	late := waitingFor()
+	late.Queue = &api.Queue{WaitingFor: "a CPU slot", Position: 3, Of: 3, EtaLow: 4000, EtaHigh: 9000, Ahead: &api.Ahead{Name: "penguins", Had: 12, Mine: 40},
+		InTheWay: api.InTheWay{Working: 2}, Waited: 700, Thought: [2]float64{60, 300}, Held: 3, Waits: 4}
 	small := wine()
 	small.Best = nil
 	noTest := wine()
@@ -204,6 +207,10 @@ func goldens() map[string]Output {
 		"stopped-already":       Stopped("digits", stopped, true),
 		"resumed":               Resumed("digits", resumed, false),
 		"dropped":               Dropped("digits", final.Task),
+		"watch-waiting":         WatchTable("digits", waitingFor()),
+		"watch-waiting-late":    WatchTable("digits", late),
+		"why-waiting":           Why("digits", waitingFor(), ptr(whyKNN())),
+		"wait-waiting":          Waiting("digits", "final", waitingFor()),
 		"why":                   Why("digits", running, ptr(whyKNN())),
 		"why-final":             Why("digits", final, ptr(whyKNN())),
 		"why-none":              Why("digits", beginning(), nil),

@@ -57,15 +57,21 @@ func sharing(mine string, tasks []api.Task) string {
 			weight += max(t.Seconds, 1)
 		}
 	}
-	switch rho /= max(weight, 1e-9); {
-	case weight == 0:
+	if weight == 0 {
 		return ""
-	case rho >= 1.05:
-		return "You: sharing made you " + significant(rho, 2) + " × slower than a private fair share."
-	case rho > 0 && rho < 0.95:
-		return "You: sharing made you " + significant(1/rho, 2) + " × faster than a private fair share."
 	}
-	return "You: as fast as with a private fair share."
+	return "You: sharing made you " + fairWords(rho/weight) + "."
+}
+
+// fairWords is ρ, how many times slower than with a fair share of one's own.
+func fairWords(rho float64) string {
+	switch {
+	case rho >= 1.05:
+		return significant(rho, 2) + " × slower than a private fair share"
+	case rho > 0 && rho < 0.95:
+		return significant(1/rho, 2) + " × faster than a private fair share"
+	}
+	return "neither slower nor faster than a private fair share"
 }
 
 // taskQuality is the figure of a task's row, with the part it is from.

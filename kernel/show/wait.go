@@ -11,6 +11,7 @@ func Waiting(name, until string, v api.View) Output {
 	p := page{}
 	verdict := bestWords(v.Task)
 	p.say("%s · waiting until %s · %s", name, until, verdict)
+	waiting(&p, v)
 	return p.output()
 }
 

@@ -67,9 +67,7 @@ func watchTable(name string, v api.View, note string) Output {
 	if line := nowWords(v); line != "" {
 		p.tell("now", "%s", line)
 	}
-	if v.Queue != nil {
-		p.tell("next", "%s", queueWords(*v.Queue))
-	}
+	waiting(&p, v)
 	if v.Outlook != nil {
 		p.tell("end", "%s", outlookWords(*v.Outlook, v.Metric.Name))
 	}
@@ -226,26 +224,6 @@ func feedNow(f api.FeedProgress) string {
 		return fmt.Sprintf("reading feed %d, %s so far", f.Feed, several(int(f.Rows), "row"))
 	}
 	return fmt.Sprintf("reading feed %d", f.Feed)
-}
-
-// queueWords is what a task waits for, its place, and a range.
-func queueWords(q api.Queue) string {
-	s := "waiting"
-	if q.WaitingFor != "" {
-		s += " for " + q.WaitingFor
-	}
-	switch {
-	case q.Position > 0 && q.Of == 1:
-		s += ", nobody else waits"
-	case q.Position > 0 && q.Of > 1:
-		s += fmt.Sprintf(", you are %s of %s", ordinal(q.Position), count(q.Of))
-	case q.Position > 0:
-		s += ", you are " + ordinal(q.Position)
-	}
-	if q.EtaHigh > 0 {
-		return s + ", " + between(q.EtaLow, q.EtaHigh)
-	}
-	return s + ", no estimate yet"
 }
 
 // outlookWords says what going on could bring.

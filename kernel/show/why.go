@@ -20,9 +20,7 @@ func Why(name string, v api.View, d *api.Decision) Output {
 			return p.output()
 		}
 		p.say("%s · nothing has been started on this version yet: %s", name, standing(v.Task, v.Now))
-		if v.Queue != nil {
-			p.say("next  %s", queueWords(*v.Queue))
-		}
+		waiting(&p, v)
 		return p.output()
 	}
 	if v.State == api.TaskSettled {
@@ -33,6 +31,10 @@ func Why(name string, v api.View, d *api.Decision) Output {
 		outcomeOfRow(&p, v, v.Rows[i])
 	}
 	turnLine(&p, *d)
+	if v.Rho != nil && v.State == api.TaskSearching {
+		p.say("So far sharing made this task %s.", fairWords(*v.Rho))
+	}
+	waiting(&p, v)
 	return p.output()
 }
 

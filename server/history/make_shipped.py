@@ -108,7 +108,7 @@ def measure(warm: Warm, root: Path, limit: float, repeats: int, *made) -> tuple[
     seconds = math.inf
     for i in range(repeats):
         # The trainer's own limit is by the clock, which a busy machine makes late.
-        folder = trial(root / str(i), *made, limits={"seconds": 4 * limit})
+        folder = trial(root / str(i), *made, limits={"seconds": 40 * limit})
         if warm.run(folder)["code"] != 0:
             return "failed", None, seconds
         r = result(folder)

@@ -99,10 +99,26 @@ func (x *rows) summary(live search.Live) api.Task {
 		}
 	}
 	if q := live.Queue; q != nil && v.State == api.TaskSearching {
-		v.Queue = &api.Queue{WaitingFor: q.WaitingFor, Position: q.Position, Of: q.Of, EtaLow: finite(q.EtaLow), EtaHigh: finite(q.EtaHigh)}
+		v.Queue = queueOf(t, *q)
 	}
 	v.Best = x.best()
 	return v
+}
+
+// queueOf is what a task waits for. Of another user's task that is ahead only what it had is told.
+func queueOf(t store.Task, q search.Queue) *api.Queue {
+	out := &api.Queue{
+		WaitingFor: q.WaitingFor, Position: q.Position, Of: q.Of, EtaLow: finite(q.EtaLow), EtaHigh: finite(q.EtaHigh),
+		InTheWay: api.InTheWay(q.InTheWay), Light: q.Light, Waited: finite(q.Waited),
+		Thought: [2]float64{finite(q.Thought[0]), finite(q.Thought[1])}, Held: q.Held, Waits: q.Waits,
+	}
+	if a := q.Ahead; a != nil {
+		out.Ahead = &api.Ahead{Had: finite(a.Had), Mine: finite(a.Mine)}
+		if a.Task.UserID == t.UserID {
+			out.Ahead.Name = a.Task.Name
+		}
+	}
+	return out
 }
 
 // metric is the search's, or the one that the declaration asks for.

@@ -76,6 +76,7 @@ func (st *state) start(d gpu.Device, decision allocator.Decision) error {
 	}
 	candidate := t.candidates[string(decision.Candidate)]
 	account := st.decided(t, d, decision)
+	account.Wait = st.served(t)
 	reason, err := json.Marshal(account)
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ type decided struct {
 	Inherited   int     `json:"inherited"`               // observations of the version before
 	Earlier     int     `json:"earlier"`                 // earlier data sets in the prior
 	Version     int     `json:"prior_version,omitempty"` // of the prior that history gave; 0: families and estimates alone
+	Wait        *wait   `json:"wait,omitempty"`          // that the decision ended
 	Rivals      []rival `json:"rivals"`
 }
 

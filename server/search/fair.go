@@ -52,6 +52,16 @@ func (f fairness) rho(id string, now time.Time) (rho float64, ok bool) {
 	return x.Owed / x.Had, true
 }
 
+// had is the device seconds that the search has had.
+func (f fairness) had(id string, now time.Time) float64 {
+	if f[id] == nil {
+		return 0
+	}
+	x := *f[id]
+	until(&x, now)
+	return x.Had
+}
+
 // share sets anew what every search is owed, after something started or ended:
 // devices by weight among the searches that go on. While a device stands idle
 // nobody waits, so nobody is owed more than it has.

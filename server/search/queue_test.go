@@ -1,10 +1,16 @@
 package search
 
 import (
+	"encoding/json"
+	"errors"
+	"log/slog"
 	"math"
+	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
+	"github.com/easeml/easeml/gpu"
 	"github.com/easeml/easeml/server/store"
 )
 
@@ -27,7 +33,8 @@ func TestTurnsInTheQueue(t *testing.T) {
 		return &tenant{row: store.Search{ID: id, State: "open"}, tasks: map[string]store.Task{id: {ID: id}}}
 	}
 	turns := &turns{
-		working: map[string]bool{"busy": true}, place: map[string]int{"a": 1, "b": 2, "c": 3, "d": 4}, waiting: 4, kind: "a CPU slot",
+		working: map[string]gpu.Kind{"busy": gpu.GPU}, place: map[string]int{"a": 1, "b": 2, "c": 3, "d": 4}, waiting: 4, kind: "a CPU slot",
+		next: map[string]string{}, inWay: map[gpu.Kind]InTheWay{},
 		ends: [][2]float64{{30, 90}, {5, 10}}, length: [2]float64{10, 40},
 	}
 	for id, want := range map[string]*Queue{
@@ -37,9 +44,22 @@ func TestTurnsInTheQueue(t *testing.T) {
 		"c":    {WaitingFor: "a CPU slot", Position: 3, Of: 4, EtaLow: 15, EtaHigh: 50},
 		"d":    {WaitingFor: "a CPU slot", Position: 4, Of: 4, EtaLow: 40, EtaHigh: 130},
 	} {
-		if q := st.queue(turns, tenantOf(id)); (q == nil) != (want == nil) || q != nil && *q != *want {
+		q := st.queue(turns, tenantOf(id))
+		if (q == nil) != (want == nil) || q != nil && !reflect.DeepEqual(*q, *want) {
 			t.Errorf("%s: %+v, not %+v", id, q, want)
 		}
+	}
+	// Who trains a light candidate and could have a GPU waits for that.
+	st.tenants = map[string]*tenant{"a": tenantOf("a")}
+	turns.working["light"], turns.place["light"], turns.next["light"] = gpu.CPU, 2, "a"
+	turns.inWay[gpu.GPU] = InTheWay{Working: 1, Outside: 2}
+	st.fair = fairness{"a": {Had: 5}, "light": {Had: 7}}
+	q := st.queue(turns, tenantOf("light"))
+	if q.WaitingFor != "a GPU" || !q.Light || q.Ahead == nil || q.Ahead.Task.ID != "a" || q.Ahead.Had != 5 || q.Ahead.Mine != 7 {
+		t.Errorf("light: %+v", q)
+	}
+	if q.InTheWay != turns.inWay[gpu.GPU] {
+		t.Errorf("in the way of a GPU: %+v", q.InTheWay)
 	}
 	turns.ends = nil
 	if q := st.queue(turns, tenantOf("a")); q.EtaHigh != 0 {
@@ -65,15 +85,67 @@ func TestQueueIsNews(t *testing.T) {
 		like    bool
 	}{
 		"the same":        {q, 0, true},
-		"time goes by":    {Queue{q.WaitingFor, 2, 3, 5, 55}, 5, true},
-		"another place":   {Queue{q.WaitingFor, 1, 3, 10, 60}, 0, false},
-		"another waits":   {Queue{q.WaitingFor, 2, 4, 10, 60}, 0, false},
-		"another reason":  {Queue{"a GPU", 2, 3, 10, 60}, 0, false},
-		"it takes longer": {Queue{q.WaitingFor, 2, 3, 10, 60}, 30, false},
-		"a first range":   {Queue{q.WaitingFor, 2, 3, 10, 90}, 0, false},
+		"time goes by":    {Queue{WaitingFor: q.WaitingFor, Position: 2, Of: 3, EtaLow: 5, EtaHigh: 55}, 5, true},
+		"another place":   {Queue{WaitingFor: q.WaitingFor, Position: 1, Of: 3, EtaLow: 10, EtaHigh: 60}, 0, false},
+		"another waits":   {Queue{WaitingFor: q.WaitingFor, Position: 2, Of: 4, EtaLow: 10, EtaHigh: 60}, 0, false},
+		"another reason":  {Queue{WaitingFor: "a GPU", Position: 2, Of: 3, EtaLow: 10, EtaHigh: 60}, 0, false},
+		"it takes longer": {Queue{WaitingFor: q.WaitingFor, Position: 2, Of: 3, EtaLow: 10, EtaHigh: 60}, 30, false},
+		"a first range":   {Queue{WaitingFor: q.WaitingFor, Position: 2, Of: 3, EtaLow: 10, EtaHigh: 90}, 0, false},
 	} {
 		if got := c.now.like(q, c.seconds); got != c.like {
 			t.Errorf("%s: like is %v", name, got)
 		}
+	}
+}
+
+// What was first said of waits is held against how long they were, and outlives the server with the decisions that ended them.
+func TestWaitsHeld(t *testing.T) {
+	now := start
+	st := &state{Service: &Service{cfg: Config{Now: func() time.Time { return now }}}}
+	var reasons []json.RawMessage
+	for _, c := range []struct{ low, high, took float64 }{
+		{10, 60, 30}, {10, 60, 9.2}, {10, 60, 61}, {10, 60, 70}, {10, 60, 3}, {0, 1, 0.5}, {0, 1, 20},
+	} {
+		s := &tenant{wait: &wait{Low: c.low, High: c.high, since: now}}
+		now = now.Add(time.Duration(c.took * float64(time.Second)))
+		text, err := json.Marshal(decided{Wait: st.served(s)})
+		if err != nil || s.wait != nil {
+			t.Fatal(err, s.wait)
+		}
+		reasons = append(reasons, text)
+	}
+	if st.served(&tenant{}) != nil {
+		t.Error("a search that did not wait has ended a wait")
+	}
+	held, all := st.waits.held()
+	if held != 3 || all != 6 {
+		t.Errorf("%d of %d held, not 3 of 6: the short one is left out", held, all)
+	}
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "easeml.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Write(t.Context(), func(tx *store.Tx) error {
+		err := tx.InsertSearch(store.Search{ID: "s", DatasetVersion: "s", Protocol: []byte("{}"), State: "open"})
+		for i, text := range reasons {
+			err = errors.Join(err, tx.InsertTrial(store.Trial{ID: string(rune('a' + i)), SearchID: "s", Candidate: string(rune('a' + i)), State: "ok", Reason: text}))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	again := &state{}
+	if err := db.Read(t.Context(), again.recoverWaits); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(again.waits, func() waits {
+		w := append(waits{}, st.waits...)
+		for i := range w {
+			w[i].since = time.Time{}
+		}
+		return w
+	}()) {
+		t.Errorf("after a restart %+v, before %+v", again.waits, st.waits)
 	}
 }

@@ -79,6 +79,9 @@ func (st *state) recover(ctx context.Context) error {
 		}
 	}
 	if err := st.cfg.Store.Read(ctx, func(r *store.Reader) error {
+		if err := st.recoverWaits(r); err != nil {
+			return err
+		}
 		searches, err := r.SearchesOfTasks()
 		if err != nil {
 			return err

@@ -167,6 +167,7 @@ type state struct {
 	tenants map[string]*tenant  // searches the allocator knows, by id
 	changes map[string]*changes // feeds and refines at work or waiting, by task id
 	fair    fairness
+	waits   waits
 }
 
 func (s *Service) loop(ctx context.Context, st *state) {

@@ -22,6 +22,7 @@ type tenant struct {
 	profile    trial.Profile
 	inherited  int     // observations of the version before
 	said       *queued // what was last said about its waiting; nil while it doesn't wait
+	wait       *wait   // since when, and what was first said; nil before there is an estimate
 }
 
 // weight of a search: one share per task that wants it to go on. Without

@@ -1,5 +1,7 @@
 package store
 
+import "encoding/json"
+
 // History lists the finished trials of all searches in the order of their end,
 // each with its candidate and search: what the prior is built from. A search's
 // and a candidate's JSON is held once and shared by its rows.
@@ -47,4 +49,11 @@ func (r *Reader) History() ([]Finished, error) {
 func (r *Reader) CountHistory() (int, error) {
 	return one(r, func(s scanner) (n int, err error) { return n, s.Scan(&n) }, "history",
 		`SELECT count(*) FROM trials WHERE ended IS NOT NULL AND state IN ('ok','stopped','failed')`)
+}
+
+// LastReasons are the decisions of the trials that were made last, the newest
+// first, at most so many.
+func (r *Reader) LastReasons(limit int) ([]json.RawMessage, error) {
+	return all(r, func(s scanner) (j json.RawMessage, err error) { return j, s.Scan(intoJSON{&j}) }, "decisions",
+		`SELECT reason FROM trials ORDER BY id DESC LIMIT ?`, limit)
 }
