@@ -104,9 +104,9 @@ type Task struct {
 	Metric      Metric         `json:"metric"`
 	Guess       *Guess         `json:"guess"`
 	Best        *Best          `json:"best"`
-	Candidates  int            `json:"candidates"`
+	Candidates  int            `json:"candidates"` // without the guess, as everywhere
 	Tried       int            `json:"tried"`
-	Failed      int            `json:"failed"`
+	Failed      int            `json:"failed"` // tried without a result, or nothing here can run them
 	Running     int            `json:"running"`
 	Seconds     float64        `json:"seconds"` // device time so far
 	Charge      float64        `json:"charge"`

@@ -2,13 +2,16 @@
 
 warm: a server that has been up for a while. cold: the server is started with the statement, as the first cell of the day does.
 peer: a Python script that reads the same file, holds out a part, fits kNN, and prints its score. Pairs are made one after the
-other, so that a busy machine is busy for all three; what counts is the ratio, with its spread.
+other, so that a busy machine is busy for all three; what counts is the ratio, with its spread. Each round is told as it ends;
+no round is begun that would not end within the time, and what there is is summed up also when it is interrupted.
 """
 
+import argparse
 import json
 import os
 import pathlib
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -81,21 +84,50 @@ def peer() -> float:
     return time.perf_counter() - begun
 
 
-def main(repeats: int = 5) -> None:
-    rows: dict[str, list[float]] = {"warm": [], "cold": [], "peer": []}
+def rounds(rows: dict[str, list[float]], repeats: int, end: float) -> None:
+    """Fill the rows, one of each a round, until there are enough or the next would end too late."""
     with tempfile.TemporaryDirectory() as folder, Server(folder) as server:
-        server.walk("warmup")  # waits until the trainer has imported what it needs
+        took = server.walk("warmup")  # waits until the trainer has imported what it needs
+        print(f"a first walk, while the trainer imports: {took:.1f} s", flush=True)
         for i in range(repeats):
-            rows["warm"].append(server.walk(f"user{i}"))
+            begun = time.monotonic()
+            row = {"warm": server.walk(f"user{i}")}
             with tempfile.TemporaryDirectory() as fresh, Server(fresh) as other:
-                rows["cold"].append(other.walk("ada"))
-            rows["peer"].append(peer())
+                row["cold"] = other.walk("ada")
+            row["peer"] = peer()
+            for name, seconds in row.items():
+                rows[name].append(seconds)
+            print(f"round {i + 1} of {repeats}: " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in row.items()), flush=True)
+            if time.monotonic() + 1.2 * (time.monotonic() - begun) > end and i + 1 < repeats:
+                print("the time is over: no further round", flush=True)
+                break
+
+
+def interrupt(*_) -> None:
+    """End as Ctrl-C does: servers are stopped, folders removed."""
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=200, help="for everything; a round that would end later is not begun")
+    args = parser.parse_args()
+    rows: dict[str, list[float]] = {"warm": [], "cold": [], "peer": []}
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        rounds(rows, args.rounds, time.monotonic() + args.seconds)
+    except KeyboardInterrupt:
+        print("interrupted; so far:", flush=True)
+    n = len(rows["peer"])
+    if n == 0:
+        raise SystemExit("no round has ended: nothing can be said")
     for name, seconds in rows.items():
-        print(f"{name}  {statistics.median(seconds):6.2f} s  ({min(seconds):.2f}–{max(seconds):.2f}, {repeats} runs)")
+        print(f"{name}  {statistics.median(seconds):6.2f} s  ({min(seconds):.2f}–{max(seconds):.2f}, {n} runs)")
     for name in ("warm", "cold"):
         ratios = sorted(a / b for a, b in zip(rows[name], rows["peer"]))
         print(f"{name} / peer  {statistics.median(ratios):.2f}  ({ratios[0]:.2f}–{ratios[-1]:.2f}), paired")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

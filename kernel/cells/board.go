@@ -74,7 +74,7 @@ func (c *cell) models(ctx context.Context, s *lang.Models) error {
 	if err != nil {
 		return err
 	}
-	c.show(show.Wrote(len(view.Rows), "candidate", s.Into.File))
+	c.show(show.WroteModels(view, s.Into.File))
 	return nil
 }
 

@@ -76,3 +76,16 @@ func NotDropped(name string) Output {
 func Wrote(rows int, noun, file string) Output {
 	return Plain(fmt.Sprintf("%s in %s", several(rows, noun), file))
 }
+
+// WroteModels says that the leaderboard is in a file. The guess has a row there, but is no candidate.
+func WroteModels(v api.View, file string) Output {
+	candidates, guess := 0, ""
+	for _, r := range v.Rows {
+		if r.Baseline {
+			guess = " and the guess"
+		} else {
+			candidates++
+		}
+	}
+	return Plain(several(candidates, "candidate") + guess + " in " + file)
+}

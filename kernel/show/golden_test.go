@@ -207,6 +207,7 @@ func goldens() map[string]Output {
 		"stopped-already":       Stopped("digits", stopped, true),
 		"resumed":               Resumed("digits", resumed, false),
 		"dropped":               Dropped("digits", final.Task),
+		"wrote-models":          WroteModels(running, "board.csv"),
 		"watch-waiting":         WatchTable("digits", waitingFor()),
 		"watch-waiting-late":    WatchTable("digits", late),
 		"why-waiting":           Why("digits", waitingFor(), ptr(whyKNN())),

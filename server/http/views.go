@@ -82,12 +82,9 @@ func (x *rows) summary(live search.Live) api.Task {
 			v.Guess.MAE = new(float64(*g.MAE))
 		}
 	}
-	for _, c := range x.ordered {
-		if !c.Baseline && !c.removed {
-			v.Candidates++
-		}
-	}
+	begun := map[arm]bool{}
 	for _, tr := range x.trials {
+		begun[arm{tr.Candidate, tr.CandidateVersion}] = true
 		switch baseline := x.of(tr).Baseline; {
 		case tr.State == "running":
 			v.Running++
@@ -96,6 +93,15 @@ func (x *rows) summary(live search.Live) api.Task {
 			v.Failed++
 		case finished(tr):
 			v.Tried++
+		}
+	}
+	for _, c := range x.ordered {
+		if c.Baseline || c.removed {
+			continue
+		}
+		v.Candidates++
+		if live.Arms[c.ID].State == "set_aside" && !begun[arm{c.ID, c.Version}] {
+			v.Failed++ // nothing here can run it
 		}
 	}
 	if q := live.Queue; q != nil && v.State == api.TaskSearching {

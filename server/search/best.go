@@ -141,11 +141,39 @@ func promote(tx *store.Tx, taskID string, tr store.Trial) error {
 	if has {
 		previous = &now.Search.Value
 	}
+	tied, err := tiedWith(&tx.Reader, tr)
+	if err != nil {
+		return err
+	}
 	_, err = tx.Event("task:"+taskID, "best.changed", map[string]any{
 		"trial": n, "candidate": next.Candidate, "label": next.Label, "family": next.Family, "quality": next.Search.Value,
-		"previous": previous, "test": next.Test,
+		"previous": previous, "test": next.Test, "tied_with": tied,
 	})
 	return err
+}
+
+// tiedWith are the labels of the candidates that can't be told apart from a
+// trial's, the best first.
+func tiedWith(r *store.Reader, best store.Trial) ([]string, error) {
+	trials, err := r.FinishedTrials(best.SearchID)
+	if err != nil {
+		return nil, err
+	}
+	labels := []string{}
+	tied := Ties(best, trials)
+	for _, tr := range rank(trials) {
+		if !tied[tr.ID] {
+			continue
+		}
+		candidate, err := candidateOf(r, tr)
+		if err != nil {
+			return nil, err
+		}
+		if !candidate.Baseline {
+			labels = append(labels, candidate.Label)
+		}
+	}
+	return labels, nil
 }
 
 func better(a, b Best) bool {

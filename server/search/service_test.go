@@ -227,6 +227,7 @@ func TestFeedSearchSettle(t *testing.T) {
 	}
 	trials := l.trials(task.SearchID)
 	checkAgainstFolders(t, l)
+	checkTied(t, l, task, best)
 
 	// Run All again: same answers, nothing starts twice.
 	if outcome, _, err = l.Declare(t.Context(), ada, "rings", program, nil); err != nil || outcome != search.Same {
@@ -486,6 +487,39 @@ func (l *lab) crash() {
 // checkAgainstFolders holds the rows against the attempts' folders: each
 // finished trial has one attempt that finished it, whose result.json says the
 // quality of the row; its seconds are the sum over its attempts.
+// checkTied holds the last best.changed against the rows: of what had ended by then, it names those that can't be told apart.
+func checkTied(t *testing.T, l *lab, task store.Task, best search.Best) {
+	t.Helper()
+	var said struct {
+		Label    string   `json:"label"`
+		TiedWith []string `json:"tied_with"`
+	}
+	l.read(func(r *store.Reader) error {
+		events, err := r.Events(0, []string{"task:" + task.ID}, 0)
+		for _, e := range events {
+			if e.Type == "best.changed" {
+				must(t, json.Unmarshal(e.Data, &said))
+			}
+		}
+		return err
+	})
+	var winner store.Trial
+	before := []store.Trial{}
+	for _, tr := range l.trials(task.SearchID) {
+		if tr.ID == best.TrialID {
+			winner = tr
+		}
+	}
+	for _, tr := range l.trials(task.SearchID) {
+		if tr.Ended != nil && !tr.Ended.After(*winner.Ended) && tr.Candidate != "dummy" {
+			before = append(before, tr)
+		}
+	}
+	if want := len(search.Ties(winner, before)); said.Label != best.Label || said.TiedWith == nil || len(said.TiedWith) != want {
+		t.Errorf("best.changed says %q tied with %v; %d of those that had ended can't be told apart from %s", said.Label, said.TiedWith, want, best.Label)
+	}
+}
+
 func checkAgainstFolders(t *testing.T, l *lab) {
 	t.Helper()
 	l.read(func(r *store.Reader) error {
