@@ -150,7 +150,7 @@ func digitsFile(t *testing.T) string {
 // follow waits, event by event, until the view of digits holds.
 func follow(t *testing.T, c *api.Client, user, what string, holds func(api.View) bool) api.View {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	view, seq, err := c.Task(ctx, user, "digits")
 	if err != nil {

@@ -68,22 +68,23 @@ func create(folder, name string, content any) error {
 
 // replace writes a file so that readers see the old one or the whole new one, also after a power cut.
 func replace(path string, content []byte) error {
+	return replaceBy(path, func(f *os.File) error {
+		if _, err := f.Write(content); err != nil {
+			return err
+		}
+		return f.Sync()
+	})
+}
+
+// replaceBy puts a file there by rename, once write has filled it.
+func replaceBy(path string, write func(*os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	defer os.Remove(f.Name()) // gone after the rename
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
+	err = errors.Join(f.Chmod(0o644), write(f))
+	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

@@ -6,9 +6,6 @@ type AttributeDoc struct {
 	Number    bool // its value is a number, so it can be compared with one
 }
 
-// Attributes gives the table of the attributes.
-func Attributes() []AttributeDoc { return append([]AttributeDoc(nil), attributes...) }
-
 var attributes = []AttributeDoc{
 	{"quality", "quality of the best model in the search (validation), from 0 to 1", true},
 	{"test", "quality of the best model on the test part, which the search never uses", true},

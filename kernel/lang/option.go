@@ -33,9 +33,6 @@ type OptionDoc struct {
 	Strict  bool
 }
 
-// Options gives the options that a statement's with clause may have.
-func Options(word string) []OptionDoc { return append([]OptionDoc(nil), options[word]...) }
-
 // reading are the options that say how files are read, to be fed or answered.
 var reading = []OptionDoc{
 	{Name: "delimiter", Type: OptionText, Default: "found in the file", Doc: "character between two columns", Values: []string{",", ";", "|", "tab"}},

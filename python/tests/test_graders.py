@@ -32,9 +32,8 @@ def home(tmp_path_factory):
     if not BINARY.exists():
         pytest.skip(f"there is no {BINARY}: run make build first")
     home = tmp_path_factory.mktemp("graders")
-    environment = private.environment(home) | {
-        "JUPYTER_DATA_DIR": str(home / "jupyter"), "JUPYTER_RUNTIME_DIR": str(home / "runtime"), "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "JUPYTER_PREFER_ENV_PATH": "0", "HOME": str(home),
+    environment = private.jupyter(home) | {
+        "HOME": str(home),
         # nbgrader calls its database's tool by name.
         "PATH": str(pathlib.Path(sys.executable).parent) + os.pathsep + os.environ["PATH"],
     }
@@ -44,7 +43,6 @@ def home(tmp_path_factory):
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    run(BINARY, "install", "--user")
     rows = [f"{(i % 2) * 4 + (i * 7 % 5) / 4},{(i * 3 % 7) / 7},{('short', 'long')[i % 2]}" for i in range(160)]
     (home / "boxes.csv").write_text("width,height,kind\n" + "\n".join(rows) + "\n")
     (home / "new.csv").write_text("width,height\n0.2,0.5\n4.4,0.1\n")

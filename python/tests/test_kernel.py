@@ -11,56 +11,37 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import jupyter_kernel_test as jkt
 import pandas
 import pygments.lexers
 from jupyter_client.kernelspec import KernelSpecManager
 
+import private
+from private import BINARY
+
 HERE = pathlib.Path(__file__).resolve().parent
-BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", HERE.parent.parent / "bin" / "easeml")).resolve()
 PROGRAM = "{input: {[a :: Tensor[2]], []}, output: {[kind :: Class[2]], []}}"
 
 folder = None
-saved = {}
+inside = None
 
 
 def setUpModule():
-    global folder
+    global folder, inside
     if not BINARY.exists():
         raise unittest.SkipTest(f"there is no {BINARY}: run make build first")
     folder = tempfile.mkdtemp(prefix="easeml-kernel-test-")
-    # Beside these nothing of the person's own Jupyter and servers is read or written.
-    here = {
-        "JUPYTER_DATA_DIR": os.path.join(folder, "jupyter"),
-        "JUPYTER_RUNTIME_DIR": os.path.join(folder, "runtime"),
-        # Else a kernel that is installed into this Python environment comes first.
-        "JUPYTER_PREFER_ENV_PATH": "0",
-        "EASEML_STATE": os.path.join(folder, "state"),
-        "EASEML_PYTHON": sys.executable,
-        "EASEML_SERVER": "",
-        "EASEML_TOKEN": "",
-        "EASEML_SITE": os.path.join(folder, "site.json"),
-    }
-    pathlib.Path(folder, "site.json").write_text("{}")
-    for name, value in here.items():
-        saved[name] = os.environ.get(name)
-        if value:
-            os.environ[name] = value
-        else:
-            os.environ.pop(name, None)
-    subprocess.run([BINARY, "install", "--user"], check=True, stdout=subprocess.DEVNULL)
+    inside = unittest.mock.patch.dict(os.environ, private.jupyter(pathlib.Path(folder)), clear=True)
+    inside.start()
 
 
 def tearDownModule():
     if folder is None:
         return
     subprocess.run([BINARY, "server", "stop"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for name, value in saved.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+    inside.stop()
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -7,46 +7,38 @@ search, the same answers.
 import csv
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import urllib.request
+from unittest import mock
 
 import nbformat
 import numpy as np
 import pytest
 from nbclient import NotebookClient
 
+import private
 from audit import audit
+from private import BINARY, ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).resolve()
 TWICE = ["digits", "penguins"]
 # The pictures of textures take minutes; the demo, which CI plays, executes them.
 ONCE = sorted(p.stem for p in (ROOT / "notebooks").glob("*.ipynb") if p.stem not in [*TWICE, "textures"])
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
+def home(tmp_path):
     """A Jupyter of its own, and an easeml of its own, whose private server is stopped at the end."""
     if not BINARY.exists():
         pytest.skip(f"there is no {BINARY}: run make build first")
-    (tmp_path / "site.json").write_text("{}")
-    for name, value in {
-        "JUPYTER_DATA_DIR": tmp_path / "jupyter", "JUPYTER_RUNTIME_DIR": tmp_path / "runtime", "JUPYTER_PREFER_ENV_PATH": "0",
-        "EASEML_STATE": tmp_path / "state", "EASEML_PYTHON": sys.executable, "EASEML_SITE": tmp_path / "site.json",
-    }.items():
-        monkeypatch.setenv(name, str(value))
-    monkeypatch.delenv("EASEML_SERVER", raising=False)
-    monkeypatch.delenv("EASEML_TOKEN", raising=False)
-    subprocess.run([BINARY, "install", "--user"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([sys.executable, ROOT / "notebooks" / "make_data.py"], check=True, stdout=subprocess.DEVNULL)
-    work = tmp_path / "notebooks"
-    shutil.copytree(ROOT / "notebooks", work)
-    yield work
-    subprocess.run([BINARY, "server", "stop"], check=True, stdout=subprocess.DEVNULL)
+    with mock.patch.dict(os.environ, private.jupyter(tmp_path), clear=True):
+        subprocess.run([sys.executable, ROOT / "notebooks" / "make_data.py"], check=True, stdout=subprocess.DEVNULL)
+        work = tmp_path / "notebooks"
+        shutil.copytree(ROOT / "notebooks", work)
+        yield work
+        subprocess.run([BINARY, "server", "stop"], check=True, stdout=subprocess.DEVNULL)
 
 
 def execute(path):

@@ -2,14 +2,14 @@
 
 import json
 import os
-import pathlib
 import subprocess
 import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).resolve()
+import private
+from private import BINARY, ROOT
+
 PROGRAM = {"input": {"fields": [{"name": "image", "tensor": [8, 8, 1]}]}, "output": {"fields": [{"name": "digit", "class_count": 10}]}}
 
 # Python reads it before anything else: torch is not found, as where it is not installed.
@@ -57,10 +57,8 @@ def test_the_schema_says_it_and_the_search_goes_without(tmp_path, bare):
     whole = candidates(tmp_path, bare)
     deep = sum("missing" in c for c in whole.values())
     light = sum("missing" not in c and not c["baseline"] for c in whole.values())
-    (tmp_path / "site.json").write_text("{}")
     rows = [{"image": [[[i % 7]] * 8] * 8, "digit": i % 2} for i in range(60)]
-    environment = {k: v for k, v in bare.items() if k not in ("EASEML_SERVER", "EASEML_TOKEN")} | {
-        "EASEML_STATE": str(tmp_path / "state"), "EASEML_SITE": str(tmp_path / "site.json"), "EASEML_PYTHON": sys.executable}
+    environment = private.environment(tmp_path, bare)
     text = ("schema digits {input: {[image :: Tensor[8, 8, 1]], []}, output: {[digit :: Class[2]], []}}\n"
             f"feed digits {json.dumps(rows)}\nstop digits\nprint digits.candidates")
     try:

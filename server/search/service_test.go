@@ -487,6 +487,38 @@ func (l *lab) crash() {
 // checkAgainstFolders holds the rows against the attempts' folders: each
 // finished trial has one attempt that finished it, whose result.json says the
 // quality of the row; its seconds are the sum over its attempts.
+// A search that has ended says after a restart what it said before, of what is left and of what it had.
+func TestSettledOutlivesTheServer(t *testing.T) {
+	root := t.TempDir()
+	l := openLab(t, root)
+	_, task, err := l.Declare(t.Context(), l.user("ada"), "rings", program, nil)
+	must(t, err)
+	l.feedWait(task, l.upload("rings.csv", rings(1, 300)))
+	l.until(task.ID, "settled", settled)
+	said := func() string {
+		live, err := l.Live(t.Context(), task.ID)
+		must(t, err)
+		text, err := json.Marshal(live)
+		must(t, err)
+		if live.Outlook == nil || live.Share == nil || len(live.Arms) == 0 {
+			t.Errorf("of a settled search is known %s", text)
+		}
+		return string(text)
+	}
+	before := said()
+	l.close()
+	l = openLab(t, root)
+	defer l.close()
+	if after := said(); after != before {
+		t.Errorf("before the restart\n%s\nafter it\n%s", before, after)
+	}
+	// Nothing starts by itself, also where other priors would have more tried.
+	must(t, l.SetPriors(t.Context(), nil))
+	if busy, err := l.Busy(t.Context()); err != nil || busy {
+		t.Errorf("it is busy: %t, %v", busy, err)
+	}
+}
+
 // checkTied holds the last best.changed against the rows: of what had ended by then, it names those that can't be told apart.
 func checkTied(t *testing.T, l *lab, task store.Task, best search.Best) {
 	t.Helper()

@@ -65,20 +65,6 @@ func (f *File) Write(t testing.TB) {
 	}
 }
 
-// ReadFile reads the connection file of a kernel that was started by somebody else.
-func ReadFile(t testing.TB, path string) *File {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &File{Path: path}
-	if err := json.Unmarshal(b, f); err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
 func (f *File) port(channel string) int {
 	return map[string]int{Shell: f.Shell, IOPub: f.IOPub, Stdin: f.Stdin, Control: f.Control, HB: f.HB}[channel]
 }

@@ -21,15 +21,20 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
+def leave_parent(parent: int) -> None:
+    """Make a forked child a group of its own that takes signals as a fresh process does, and ends with its parent."""
+    signal.set_wakeup_fd(-1)
+    os.setsid()
+    die_with(parent)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def be_child(folder: str, command: str, request: dict, writer: int, parent: int, close: list[int]) -> None:
     """What the forked child does; it never returns."""
     code = 1
     try:
-        signal.set_wakeup_fd(-1)
-        os.setsid()
-        die_with(parent)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        leave_parent(parent)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
@@ -82,11 +87,7 @@ def be_predictor(connection, request: dict, streams: list[int], parent: int, clo
     """What a child that answers for a `predict` process does, on that process's streams; it never returns."""
     code = 1
     try:
-        signal.set_wakeup_fd(-1)
-        os.setsid()
-        die_with(parent)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        leave_parent(parent)
         for target, fd in enumerate(streams):
             os.dup2(fd, target)
         for fd in (*close, *streams):

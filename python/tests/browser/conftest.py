@@ -17,8 +17,10 @@ import urllib.request
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).resolve()
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import private  # noqa: E402
+from private import BINARY, ROOT  # noqa: E402
+
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -78,20 +80,12 @@ class Lab:
         self.log = home / "jupyter.log"
         for folder in (self.work, home / "config" / "labconfig", home / "temporary"):
             folder.mkdir(parents=True)
-        (home / "site.json").write_text("{}")
         # The question whether one wants news would lie over the page.
         (home / "config" / "labconfig" / "page_config.json").write_text(
             json.dumps({"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}))
-        self.environment = {k: v for k, v in os.environ.items() if k not in ("EASEML_SERVER", "EASEML_TOKEN")} | {
-            "JUPYTER_DATA_DIR": str(home / "jupyter"), "JUPYTER_CONFIG_DIR": str(home / "config"),
-            "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-            # Else a kernel that is installed into this Python environment comes first.
-            "JUPYTER_PREFER_ENV_PATH": "0",
-            "EASEML_STATE": str(home / "state"), "EASEML_SITE": str(home / "site.json"), "EASEML_PYTHON": sys.executable,
-        }
+        self.environment = private.jupyter(home)
         if server:
             self.environment |= {"EASEML_SERVER": f"http://{server.address}", "EASEML_TOKEN": server.token(user)}
-        self.easeml("install", "--user")
         subprocess.run([sys.executable, ROOT / "notebooks" / "make_data.py"], check=True, stdout=subprocess.DEVNULL)
         for path in (*(ROOT / "notebooks").glob("digits*.npz"), ROOT / "notebooks" / "penguins.csv"):
             shutil.copy(path, self.work)
