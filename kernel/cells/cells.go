@@ -73,7 +73,7 @@ func New(config Config) *Cells {
 	}
 	c.session.cells = c
 	c.follow.init(c)
-	c.watches.cells = c
+	c.watches.cells, c.watches.every = c, pictured
 	c.names.init(c)
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -406,6 +407,54 @@ func TestWatch(t *testing.T) {
 	w.tell(api.EventTaskDropped, "digits", nil)
 	w.mu.Unlock()
 	await(t, "the drop is told", func() bool { return strings.Contains(third.text(), "digits is dropped") })
+}
+
+// A notebook that is saved in mid-search has a picture of its chart: at any time the last one, soon the newest, and at the
+// kernel's end that of the chart as it stands.
+func TestWatchHasItsPicture(t *testing.T) {
+	w := newWorld(t)
+	c := w.cells()
+	c.watches.every = time.Hour
+	w.task("digits")
+	r := run(t, c, "watch digits")
+	w.listening()
+	picture := func() any {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.outputs[0].bundle.Data["image/png"]
+	}
+	trial := func(n int, quality float64) {
+		w.change("digits", func(v *api.View) {
+			v.Tried = n
+			v.Curve = append(v.Curve, api.Point{Trial: n, Label: "kNN", Quality: quality, Best: quality, Seconds: float64(n)})
+		})
+		await(t, "the trial is drawn", func() bool { return strings.Contains(r.text(), fmt.Sprintf("%d of 22 candidates tried", n)) })
+	}
+	trial(11, 0.5)
+	first := picture()
+	if first == nil {
+		t.Fatal("there is no picture")
+	}
+	trial(12, 0.6)
+	if picture() != first {
+		t.Error("each change draws a picture anew")
+	}
+	c.Close()
+	last := picture()
+	if last == first {
+		t.Error("the kernel ends with the picture of another chart")
+	}
+
+	c = w.cells()
+	c.watches.every = time.Millisecond
+	r = run(t, c, "watch digits")
+	w.listening()
+	first = picture()
+	if first != last {
+		t.Error("the same chart has two pictures")
+	}
+	trial(13, 0.7)
+	await(t, "its picture is new", func() bool { return picture() != first })
 }
 
 func TestWatchSurvivesALostServer(t *testing.T) {

@@ -15,6 +15,11 @@ import (
 	"github.com/easeml/easeml/kernel/show"
 )
 
+// pictured is the least time between two pictures of a chart that goes on
+// changing. Between them it carries the last one, so that a notebook that is saved
+// at any time shows a chart wherever it is read.
+const pictured = 10 * time.Second
+
 // lookWithin bounds one look of a watch at the server, so that a cell never hangs
 // on it.
 const lookWithin = 10 * time.Second
@@ -55,6 +60,7 @@ func (c *cell) watch(ctx context.Context, s *lang.Watch) error {
 // changing while other cells run.
 type watches struct {
 	cells *Cells
+	every time.Duration // between two pictures
 
 	mu     sync.Mutex
 	list   map[string]*watch // by topic
@@ -74,7 +80,9 @@ type watch struct {
 	view    api.View
 	chart   string // as drawn last
 	table   string
-	picture bool // the chart drawn last has its picture
+	picture []byte    // of the chart as it was then
+	at      time.Time // of the picture
+	stale   bool      // the chart has changed since
 	gone    bool
 	back    string // when the server came back and what had happened, as long as that is shown
 
@@ -168,16 +176,26 @@ func (l *watches) end() {
 	}
 }
 
+// close ends all watches; charts get the pictures that they lack.
 func (l *watches) close() {
 	l.mu.Lock()
 	l.closed = true
+	all := make([]*watch, 0, len(l.list))
 	for _, w := range l.list {
 		if w.cancel != nil {
 			w.cancel()
 		}
+		all = append(all, w)
 	}
 	l.mu.Unlock()
 	l.work.Wait()
+	for _, w := range all {
+		w.drawing.Lock()
+		if w.stale {
+			w.drawChart(w.view, true)
+		}
+		w.drawing.Unlock()
+	}
 }
 
 // heard notes that something happened.
@@ -203,13 +221,16 @@ func (w *watch) isPending() bool {
 // run draws when something has happened, at most twice a second.
 func (w *watch) run(ctx context.Context) {
 	for {
+		due := false
 		select {
 		case <-ctx.Done():
 			return
 		case <-w.dirty:
+		case <-w.lacks():
+			due = true
 		}
 		within, cancel := context.WithTimeout(ctx, lookWithin)
-		again := w.refresh(within, false)
+		again := w.refresh(within, due)
 		cancel()
 		if w.ended() {
 			return
@@ -225,6 +246,17 @@ func (w *watch) run(ctx context.Context) {
 			w.dirty.ring()
 		}
 	}
+}
+
+// lacks tells when the chart's picture is due, where it is older than the chart;
+// else never.
+func (w *watch) lacks() <-chan time.Time {
+	w.drawing.Lock()
+	defer w.drawing.Unlock()
+	if !w.stale {
+		return nil
+	}
+	return time.After(time.Until(w.at.Add(w.cells.watches.every)))
 }
 
 func (w *watch) ended() bool {
@@ -293,30 +325,43 @@ func (w *watch) begin(out jupyter.Sink, view api.View) {
 	w.view, w.back = view, ""
 	chart := show.WatchChart(w.task.shown, view, true)
 	table := show.WatchTable(w.task.shown, view)
-	w.chart, w.table, w.picture = chart.Text, table.Text, true
+	w.chart, w.table, w.picture, w.at, w.stale = chart.Text, table.Text, chart.PNG, time.Now(), false
 	out.Display(bundle(chart), w.ids[0])
 	out.Display(bundle(table), w.ids[1])
 }
 
-// draw updates what has changed; drawing is held. A settled task's chart has its
-// picture, for notebooks that are read where no chart is drawn.
+// draw updates what has changed; drawing is held.
 func (w *watch) draw(view api.View, picture bool, table show.Output) {
 	w.view = view
 	out := w.cells.newest()
 	if out == nil {
 		return
 	}
-	picture = picture || view.State == api.TaskSettled || view.State == api.TaskDropped
-	chart := show.WatchChart(w.task.shown, view, false)
-	if chart.Text != w.chart || (picture && !w.picture) {
-		if picture {
-			chart = show.WatchChart(w.task.shown, view, true)
-		}
-		w.chart, w.picture = chart.Text, picture
-		out.Update(bundle(chart), w.ids[0])
-	}
+	w.drawChart(view, picture || view.State == api.TaskSettled || view.State == api.TaskDropped)
 	if table.Text != w.table {
 		w.table = table.Text
 		out.Update(bundle(table), w.ids[1])
 	}
+}
+
+// drawChart updates the chart, if it has changed. Its picture is made anew where
+// that is asked for, and else now and then.
+func (w *watch) drawChart(view api.View, picture bool) {
+	out := w.cells.newest()
+	if out == nil {
+		return
+	}
+	chart := show.WatchChart(w.task.shown, view, false)
+	changed := chart.Text != w.chart
+	if !changed && !(picture && w.stale) {
+		return
+	}
+	if picture || time.Since(w.at) >= w.cells.watches.every {
+		chart = show.WatchChart(w.task.shown, view, true)
+		w.picture, w.at, w.stale = chart.PNG, time.Now(), false
+	} else {
+		chart.PNG, w.stale = w.picture, true
+	}
+	w.chart = chart.Text
+	out.Update(bundle(chart), w.ids[0])
 }
