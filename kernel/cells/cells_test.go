@@ -203,7 +203,7 @@ func TestFailures(t *testing.T) {
 		{"pool drain gpu0", notServedError, "`pool drain` is not served yet."},
 		{"%%python\nprint(1)", notServedError, "%%"},
 		{"assert digits.test >= 0.99", assertion, "digits.test is 0.966667, so it is not >= 0.99."},
-		{"digits.rho", noValue, "digits has no rho yet: this server does not measure it."},
+		{"digits.rho", noValue, "digits has no rho yet: it has had less than a second of device time."},
 		{"drop digits", refused, "To answer at once: drop digits yes"},
 		{`infer digits "new.npz" into "a.xlsx"`, fileError, "has to end in .csv, .tsv or .jsonl."},
 		{`infer digits "new.npz" into "a.parquet"`, fileError, "Say into \"a.csv\"; pandas makes Parquet of it."},
@@ -748,7 +748,7 @@ func TestInspectionIsLive(t *testing.T) {
 	}
 	contains(t, textOf(b), "kNN, k = 5", "Trial 2")
 	for code, want := range map[string]string{"digits.quality": "Now 0.95 for digits.", "wait digits until test": "test: quality of the best model",
-		"assert digits.rho": "digits has none yet: this server does not measure it.", "nobody.test": "test: quality of the best model"} {
+		"assert digits.rho": "digits has none yet: it has had less than a second of device time.", "nobody.test": "test: quality of the best model"} {
 		b, ok := c.Inspect(t.Context(), code, len([]rune(code))-1, 0)
 		if !ok {
 			t.Errorf("%s can't be inspected", code)

@@ -228,10 +228,10 @@ func figure(f *float64) any {
 // noValueReason says why a figure isn't there.
 func noValueReason(v api.View, name string) string {
 	switch {
-	case name == "share" || name == "rho":
-		return "this server does not measure it"
 	case v.State == api.TaskDeclared:
 		return "it has no examples"
+	case name == "share" || name == "rho":
+		return "it has had less than a second of device time"
 	case v.Best == nil || v.Best.Baseline:
 		return "it has no real model"
 	case v.Best.Test == nil && (name == "test" || name == "low" || name == "high"):
