@@ -34,15 +34,13 @@ type Fitted struct {
 // Priors holds one prior a kind of search.
 type Priors map[Kind]Fitted
 
-// For is the prior of a search; nil where history is too short.
-func (p Priors) For(row store.Search) *allocator.Prior {
-	return p[kindOf(row.Template, row.Target)].Prior
-}
+// For is the prior of a search that begins; empty where history is too short.
+func (p Priors) For(row store.Search) Fitted { return p[kindOf(row.Template, row.Target)] }
 
-// Named is the prior of a search, if it has this id.
-func (p Priors) Named(row store.Search, id string) (Fitted, bool) {
-	f := p[kindOf(row.Template, row.Target)]
-	return f, f.Prior != nil && f.ID == id
+// Decode reads a prior as the store keeps it.
+func Decode(row store.Prior) (Fitted, error) {
+	p, err := allocator.DecodePrior(row.Body)
+	return Fitted{Prior: p, Version: row.Version}, err
 }
 
 // Load reads the priors that were fitted last. One that this program can't read,
@@ -57,8 +55,8 @@ func Load(ctx context.Context, st *store.Store) (Priors, error) {
 	}
 	priors := Priors{}
 	for _, row := range rows {
-		if p, err := allocator.DecodePrior(row.Body); err == nil {
-			priors[Kind{Template: row.Template, Target: row.Target}] = Fitted{Prior: p, Version: row.Version}
+		if p, err := Decode(row); err == nil {
+			priors[Kind{Template: row.Template, Target: row.Target}] = p
 		}
 	}
 	return priors, nil

@@ -44,7 +44,7 @@ type rival struct {
 // carried out.
 func (st *state) decided(t *tenant, d gpu.Device, decision allocator.Decision) decided {
 	out := decided{Reason: decision.Reason, Device: d.ID, DeviceClass: d.Class, Inherited: t.inherited, Rivals: []rival{}}
-	if p, ok := st.cfg.Priors.Named(t.row, decision.Reason.Prior); ok {
+	if p := t.prior; p.Prior != nil && p.ID == decision.Reason.Prior {
 		out.Earlier, out.Version = p.Rows, p.Version
 	}
 	view, ok := st.alloc.View(decision.Search)

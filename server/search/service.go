@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -107,21 +108,71 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// SetPriors takes priors fitted anew: searches that are open go on with them.
+// SetPriors takes priors fitted anew, for searches that begin. One that has
+// results goes on with the prior it has: the new one knows them already, and they
+// would count twice.
 func (s *Service) SetPriors(ctx context.Context, priors history.Priors) error {
 	return s.ask(ctx, func(st *state) error {
-		before := st.cfg.Priors
 		st.cfg.Priors = priors
 		for id, t := range st.tenants {
-			if prior := priors.For(t.row); prior != nil && prior != before.For(t.row) {
-				if err := st.alloc.Apply(allocator.PriorChanged{Search: allocator.SearchID(id), Prior: prior}); err != nil {
-					return err
-				}
+			prior := priors.For(t.row)
+			if prior.Prior == nil || prior == t.prior {
+				continue
 			}
+			if view, ok := st.alloc.View(allocator.SearchID(id)); !ok || view.Best >= 0 {
+				continue
+			}
+			if err := st.alloc.Apply(allocator.PriorChanged{Search: allocator.SearchID(id), Prior: prior.Prior}); err != nil {
+				return err
+			}
+			t.prior = prior
 		}
 		st.schedule()
 		return nil
 	})
+}
+
+// priorOf is the prior that a search goes by: the one of its last decision, so
+// that a restart changes nothing; the newest where it has none yet.
+func (st *state) priorOf(r *store.Reader, row store.Search) (history.Fitted, error) {
+	trials, err := r.Trials(row.ID)
+	if err != nil {
+		return history.Fitted{}, err
+	}
+	var last store.Trial
+	for _, tr := range trials {
+		if tr.ID > last.ID { // the ids count time
+			last = tr
+		}
+	}
+	var decision struct {
+		Prior   string `json:"prior"`
+		Earlier int    `json:"earlier"`
+	}
+	if last.ID == "" || json.Unmarshal(last.Reason, &decision) != nil {
+		return st.cfg.Priors.For(row), nil
+	}
+	for _, t := range st.tenants { // one value in memory for all that go by it
+		if t.prior.Prior != nil && t.prior.ID == decision.Prior {
+			return t.prior, nil
+		}
+	}
+	if newest := st.cfg.Priors.For(row); newest.Prior != nil && newest.ID == decision.Prior {
+		return newest, nil
+	}
+	kept, err := r.PriorByID(decision.Prior)
+	switch {
+	case err == nil:
+		if prior, err := history.Decode(kept); err == nil {
+			return prior, nil
+		}
+		return st.cfg.Priors.For(row), nil // it is of another program
+	case !errors.Is(err, store.ErrNotFound):
+		return history.Fitted{}, err
+	case decision.Earlier > 0:
+		return st.cfg.Priors.For(row), nil // from a time when priors were not kept
+	}
+	return history.Fitted{}, nil // it began without any history
 }
 
 // shareSeconds lets searches that have no history learn from each other how

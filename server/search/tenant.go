@@ -9,6 +9,7 @@ import (
 	"github.com/easeml/easeml/allocator"
 	"github.com/easeml/easeml/gpu"
 	"github.com/easeml/easeml/gpu/trial"
+	"github.com/easeml/easeml/server/history"
 	"github.com/easeml/easeml/server/store"
 )
 
@@ -20,9 +21,10 @@ type tenant struct {
 	tasks      map[string]store.Task      // that point to it, by id
 	paused     bool                       // it has settled, every task is stopped, or none points to it
 	profile    trial.Profile
-	inherited  int     // observations of the version before
-	said       *queued // what was last said about its waiting; nil while it doesn't wait
-	wait       *wait   // since when, and what was first said; nil before there is an estimate
+	prior      history.Fitted // that it goes by; empty: the allocator's own
+	inherited  int            // observations of the version before
+	said       *queued        // what was last said about its waiting; nil while it doesn't wait
+	wait       *wait          // since when, and what was first said; nil before there is an estimate
 }
 
 // weight of a search: one share per task that wants it to go on. Without
@@ -73,9 +75,12 @@ func (st *state) enlist(r *store.Reader, row store.Search) (*tenant, error) {
 		}
 		arms = append(arms, arm)
 	}
+	if t.prior, err = st.priorOf(r, row); err != nil {
+		return nil, err
+	}
 	added := allocator.SearchAdded{
 		Search: allocator.SearchID(row.ID), Owners: 1, Arms: arms,
-		Examples: row.Rows, Features: int(t.profile.Features), Prior: st.cfg.Priors.For(row),
+		Examples: row.Rows, Features: int(t.profile.Features), Prior: t.prior.Prior,
 	}
 	if row.Inherits != "" {
 		if added.Inherited, err = inherited(r, row.Inherits); err != nil {

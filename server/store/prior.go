@@ -11,6 +11,12 @@ func (r *Reader) NewestPriors() ([]Prior, error) {
 		WHERE version IN (SELECT max(version) FROM priors GROUP BY template, target) ORDER BY version`)
 }
 
+// PriorByID is the prior whose body has this hash.
+func (r *Reader) PriorByID(id string) (Prior, error) {
+	return one(r, scanPrior, "prior "+id, `SELECT version, template, target, id, trials, body, created FROM priors
+		WHERE id = ? ORDER BY version DESC LIMIT 1`, id)
+}
+
 // InsertPrior adds a prior and returns the version that it is given: one more
 // than any before.
 func (tx *Tx) InsertPrior(p Prior) (version int, err error) {

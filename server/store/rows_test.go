@@ -164,6 +164,8 @@ func TestRows(t *testing.T) {
 		same(t, "Share", f.share)(r.Share(f.search.ID))
 		same(t, "Shares", []Share{f.share})(r.Shares())
 		same(t, "NewestPriors", []Prior{f.prior})(r.NewestPriors())
+		same(t, "PriorByID", f.prior)(r.PriorByID("sha256:p"))
+		none[Prior](t, "PriorByID")(r.PriorByID("sha256:x"))
 		same(t, "CountHistory", 0)(r.CountHistory())
 		same(t, "Idempotent", f.answer)(r.Idempotent(f.user.ID, "key"))
 		same(t, "History", []Finished(nil))(r.History())
