@@ -312,10 +312,14 @@ func TestKillRestartAndStrangers(t *testing.T) {
 	}
 }
 
-// about is what a view says of a search beside its trials.
+// about is what a view says of a search beside its trials, to nine digits: sums are made in another order after a restart.
 func about(v api.View) string {
-	said, _ := json.Marshal(map[string]any{"state": v.State, "reason": v.Reason, "share": v.Share, "rho": v.Rho, "outlook": v.Outlook, "seconds": v.Seconds, "charge": v.Charge})
-	return string(said)
+	o := v.Outlook
+	if v.Share == nil || v.Rho == nil || o == nil {
+		return fmt.Sprintf("share %v, rho %v, outlook %v", v.Share, v.Rho, o)
+	}
+	return fmt.Sprintf("%s, %s, %.9g s charged %.9g; share %.9g, rho %.9g; final %t, gain %.9g, chance %.9g, %d untried, in %.9g to %.9g s",
+		v.State, v.Reason, v.Seconds, v.Charge, *v.Share, *v.Rho, o.LikelyFinal, o.ExpectedGain, o.Chance, o.Untried, o.SecondsLow, o.SecondsHigh)
 }
 
 // feedPoints declares a small table under the same name and feeds it.

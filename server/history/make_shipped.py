@@ -32,7 +32,7 @@ from sklearn import datasets
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "python" / "tests"))
-from folders import DIGITS, Warm, choose, digits, feed, program, result, trial, version  # noqa: E402
+from folders import DIGITS, Warm, choose, digits, events, feed, program, result, trial, version  # noqa: E402
 
 from easeml.trainer.program import parse_program, template_of  # noqa: E402
 from easeml.trainer.runner import versions  # noqa: E402
@@ -112,8 +112,9 @@ def measure(warm: Warm, root: Path, limit: float, repeats: int, *made) -> tuple[
         if warm.run(folder)["code"] != 0:
             return "failed", None, seconds
         r = result(folder)
-        if r["outcome"] != "ok":
-            return r["outcome"], r.get("quality"), seconds
+        cut = any(e["type"] == "done" and e["reason"] == "out_of_time" for e in events(folder))
+        if r["outcome"] != "ok" or cut:
+            return "late" if cut else r["outcome"], r.get("quality"), seconds
         # Processor time has the child's first steps in it, the clock has waiting: the truth is below both.
         seconds = min(seconds, r["cpu_seconds"], sum(r["seconds"].values()))
         if seconds > SHORT:
