@@ -111,7 +111,7 @@ def test_json_is_read_piece_by_piece(tmp_path, monkeypatch):
     from easeml.trainer.readers import json as reader
     monkeypatch.setattr(reader, "_CHUNK", 64)
     monkeypatch.setattr(reader, "_BYTES", 1000)
-    monkeypatch.setattr(reader, "_ROWS", 7)
+    monkeypatch.setattr(reader, "MOST_ROWS", 7)
     items = [{"a": i, "s": "ü\n]," * (i % 50), "n": [1.5e3, None, {"x": -i}]} for i in range(60)] + [{"late": 12345678901234567890}]
     for name, text in (("a.json", json.dumps(items)), ("b.json", json.dumps(items, indent=3)), ("c.jsonl", "\n\n".join(map(json.dumps, items)))):
         (tmp_path / name).write_text(text)

@@ -11,16 +11,16 @@ import numpy as np
 from . import FORMAT
 from .batch import MOST_LEVELS, TEXT_COLUMNS, looks_like_text
 from .events import write_json
-from .examples import PARTS, batches_of, column_to_arrow, open_arrow, write_arrow, write_pieces
+from .examples import PARTS, arrow_batches, example_batches, write_arrow, write_pieces
 from .fault import Fault
-from .hashing import LENGTH, as_text, hashes, occurrences, of_text, told_apart
+from .hashing import Hashes, as_text, hashes, occurrences, of_text, told_apart
 from .matching import Binding
 from .parts import give_parts, plan
 from .profile import make_profile
 from .program import Target, settle
 from .settling import is_one_hot, one_hot_texts, settle_labels
 from .split import quantile_edges, strata_of_numbers
-from .stored import Codes, Stored
+from .stored import Codes, Spill, Worded, seen
 
 if TYPE_CHECKING:
     from .ingest import Feed
@@ -33,109 +33,101 @@ ROWS = 20_000
 class Known:
     """Everything that the task accepted before, row by row: the server's index of it, or nothing."""
 
-    def __init__(self, path=None):
-        self.example_hashes = self.input_hashes = np.zeros((0, LENGTH), np.uint8)
-        self.labels = np.zeros(0, dtype=object)  # text or None
-        self.parts = np.zeros(0, dtype=np.int64)
+    def __init__(self, spill: Spill, path=None):
+        self.example_hashes, self.input_hashes = Hashes(spill), Hashes(spill)
+        self.labels = Worded(np.zeros(0, dtype=np.int32), [])
+        self.parts = np.zeros(0, dtype=np.int8)
         self.on = self.corrected = np.zeros(0, dtype=bool)  # corrected: whether somebody has mended the label
         self.numbers = np.zeros(0, dtype=np.int64)
         self.sources = Codes()  # what each came from
         self.groups: dict[str, int] = {}  # the part of each group
         if path is None:
             return
-        table = open_arrow(path)
-        n = table.num_rows
+        labels, parts, numbers, on, corrected = Codes(), [self.parts], [self.numbers], [self.on], [self.on]
+        for batch in arrow_batches(path):
+            for begin in range(0, batch.num_rows, ROWS):
+                some = batch.slice(begin, ROWS)
+                n = some.num_rows
 
-        def pieces(name: str) -> Iterator[list]:
-            column = table.column(name) if name in table.column_names else [None] * n
-            for at in range(0, n, ROWS):
-                yield column[at:at + ROWS] if isinstance(column, list) else column.slice(at, ROWS).to_pylist()
+                def cells(name: str, default=None) -> list:
+                    return some.column(name).to_pylist() if name in some.schema.names else [default] * n
 
-        def coded(name: str) -> Codes:
-            out = Codes()
-            for piece in pieces(name):
-                out.extend(piece)
-            return out
-
-        def whole(name: str, default: np.ndarray) -> np.ndarray:
-            return np.array(table.column(name).to_pylist(), dtype=default.dtype) if name in table.column_names else default
-
-        for name in ("example_hash", "input_hash"):
-            setattr(self, name + "es", np.concatenate([of_text(piece) for piece in pieces(name)] or [self.input_hashes]))
-        self.numbers = whole("number", np.arange(1, n + 1))
-        self.on, self.corrected = whole("on", np.ones(n, dtype=bool)), whole("corrected", np.zeros(n, dtype=bool))
-        self.sources, labels, parts, groups = coded("source"), coded("label"), coded("part"), coded("group")
-        self.labels = np.array([*map(str, labels.texts), None], dtype=object)[labels.codes]
-        self.parts = np.array([PARTS.index(p) for p in parts.texts], dtype=np.int64)[parts.codes] if n else self.parts
-        self.groups = {g: p for g, p in zip(groups, self.parts.tolist()) if g is not None}
+                self.example_hashes.append(of_text(cells("example_hash")))
+                self.input_hashes.append(of_text(cells("input_hash")))
+                labels.extend(None if v is None else str(v) for v in cells("label"))
+                parts.append(np.array([PARTS.index(p) for p in cells("part")], dtype=np.int8))
+                before = sum(map(len, numbers))
+                numbers.append(np.array(cells("number"), dtype=np.int64) if "number" in some.schema.names else np.arange(before + 1, before + n + 1))
+                on.append(np.array(cells("on", True), dtype=bool))
+                corrected.append(np.array(cells("corrected", False), dtype=bool))
+                self.sources.extend(cells("source"))
+                self.groups |= {g: int(p) for g, p in zip(cells("group"), parts[-1]) if g is not None}
+        self.labels, self.parts, self.numbers = Worded(labels.codes, labels.texts), np.concatenate(parts), np.concatenate(numbers)
+        self.on, self.corrected = np.concatenate(on), np.concatenate(corrected)
 
     def __len__(self) -> int:
         return len(self.parts)
-
-
-def _rows(values, rows: np.ndarray):
-    """Some rows of a column; of all of them no copy is made."""
-    return values if len(rows) == len(values) else values[rows]
 
 
 def accept(feed: "Feed") -> None:
     """Finish a feed whose sources were read: settle, tell known rows, give parts, write all files, say `done`."""
     log, spec, rows, program = feed.log, feed.spec, feed.rows, feed.program
     log.write("phase", name="evaluate")
-    known = Known(feed.folder / spec["known"]) if spec.get("known") else Known()
-    values: dict = {}
+    known = Known(rows.spill, feed.folder / spec["known"] if spec.get("known") else None)
+    values: dict = {name: seen(column) for name, column in rows.columns.items()}
     for name in list(rows.values):
         parts = rows.values.pop(name)
         values[name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
         del parts
-    values |= {name: Stored(spill) for name, spill in rows.spills.items()}
     n = len(rows.rows)
     keep = np.ones(n, dtype=bool)
     target, labels = _settle(feed, values, known, keep)
     stored = settle(program, target)
-    kept = np.flatnonzero(keep)
-    values = {name: _rows(v, kept) for name, v in values.items()}
-    columns = [(f, values[f.name]) for f in stored.inputs]
     if target is not None and target.is_classes:
-        column = np.empty(len(kept), dtype=object)
-        column[:] = labels if len(kept) == len(labels) else [labels[i] for i in kept]
-        outputs = [(stored.outputs[0], column)]
-    else:
-        outputs = [(f, values[f.name]) for f in stored.outputs if f.name in values]
-    del labels
-    example_hashes, input_hashes = hashes(columns, outputs, len(kept))
+        values[stored.outputs[0].name] = labels or Worded(np.zeros(0, dtype=np.int32), [])
+
+    def chosen(at: np.ndarray) -> tuple[list, list]:
+        """Inputs and outputs, each with its field, of rows by their places among all that converted well."""
+        def those(fields) -> list:
+            return [(f, values[f.name] if len(at) == n else values[f.name][at]) for f in fields if f.name in values]
+        return those(stored.inputs), those(stored.outputs)
+
+    kept = np.flatnonzero(keep)
+    columns, outputs = chosen(kept)
+    example_hashes, input_hashes = hashes(columns, outputs, len(kept), rows.spill)
     # Whether examples are equal matters beside known ones only.
-    examples = told_apart(np.concatenate([known.example_hashes, example_hashes])) if len(known) else np.arange(len(kept))
-    inputs = told_apart(np.concatenate([known.input_hashes, input_hashes]) if len(known) else input_hashes)
+    examples = told_apart(known.example_hashes, example_hashes) if len(known) else np.arange(len(kept), dtype=np.int32)
+    inputs = told_apart(known.input_hashes, input_hashes)
     new, mended = _new(known, examples, inputs, lambda i: _label(target, outputs, i))
     said = None
     if len(program.outputs) == 1 and target is not None and (target.is_classes or program.outputs[0].size == 1):
         said = lambda i: _label(target, outputs, i)  # noqa: E731
     changed, restated = _changed(feed, known, examples, inputs, kept, said, new, mended)
+    del examples
     if restated:
         new = np.setdiff1d(new, restated)
     known_count = len(kept) - len(new)
+    at = kept if len(new) == len(kept) else kept[new]
 
-    numbers = int(spec.get("first_number") or 1) + np.arange(len(new), dtype=np.int64)
-    total = len(known) + len(new)
-    split = plan(total, spec.get("folds"), spec.get("test"))
-    target, strata, known_strata = _strata(target, outputs, known, new)
-    order = _ranks([rows.order[i] for i in kept[new]]) if len(rows.order) else None
-    feed.inputs = np.unique(inputs[len(known):][new], return_inverse=True)[1] if len(known) else inputs
-    groups = _rows(rows.groups.codes, kept)[new]
+    split = plan(len(known) + len(new), spec.get("folds"), spec.get("test"))
+    columns, outputs = chosen(at)
+    target, strata, known_strata = _strata(target, outputs, known)
+    order = _ranks([rows.order[i] for i in at]) if len(rows.order) else None
+    feed.inputs = np.unique(inputs[len(known):][new], return_inverse=True)[1].astype(np.int32) if len(known) else inputs
+    groups = rows.groups.codes[at] if len(rows.groups) else np.full(len(at), -1, dtype=np.int32)
     parts = give_parts(strata, feed.inputs, groups, split.shares, known_strata, known.parts, _parts_of_known(known, inputs, new, groups, rows.groups.texts), order) \
-        if len(new) else np.zeros(0, dtype=np.int64)
+        if len(new) else np.zeros(0, dtype=np.int8)
+    del inputs, strata, known_strata, groups
 
     for name in dict.fromkeys(r.fed for r in feed.rejects if r.counted_from == 0):
         feed.notes.append(f"{name}: rows are counted from 0")
 
     _say_categories(feed, columns)
     log.write("phase", name="save")
-    columns, outputs = ([(f, _rows(v, new)) for f, v in those] for those in (columns, outputs))
-    _write(feed, columns, outputs, target, numbers, _rows(example_hashes, new), _rows(input_hashes, new), parts, kept[new])
+    _write(feed, columns, outputs, target, int(spec.get("first_number") or 1), example_hashes, input_hashes, new, parts, at)
     profile = make_profile(feed, target, columns, outputs, known, parts, split, known_count, n_read=feed.read)
     write_json(feed.folder / "profile.json", {"format": FORMAT, **profile, "changed": changed})
-    log.write("done", accepted=len(new), rejected=len(feed.rejects), known=known_count, reason="finished")
+    log.write("done", accepted=len(new), rejected=feed.rejected, known=known_count, reason="finished")
 
 
 def _new(known: Known, examples: np.ndarray, inputs: np.ndarray, label: Callable[[int], str | None]) -> tuple[np.ndarray, list[int]]:
@@ -149,7 +141,7 @@ def _new(known: Known, examples: np.ndarray, inputs: np.ndarray, label: Callable
         return np.arange(len(examples)), []
     there = np.bincount(examples[:m], minlength=int(examples.max()) + 1)
     new = np.flatnonzero(occurrences(examples[m:]) >= there[examples[m:]])
-    corrected = Counter((int(inputs[i]), known.labels[i]) for i in np.flatnonzero(known.corrected))
+    corrected = Counter((int(inputs[i]), known.labels.text(i)) for i in np.flatnonzero(known.corrected).tolist())
     mended = []
     for i in new.tolist() if corrected else ():
         what = int(inputs[m + i]), label(i)
@@ -177,8 +169,8 @@ def _say_categories(feed: "Feed", columns: list) -> None:
         if not f.is_class:
             continue
         name = (feed.columns_of.get(f.name) or [f.name])[0]
-        levels = len({v for v in values if v is not None})
-        if looks_like_text(f, values):
+        levels = len(values.counts())
+        if looks_like_text(f, values.rows(0, 2000)):
             feed.notes.append(f"{name} is text: models see its words, hashed into {TEXT_COLUMNS} columns")
         elif levels > MOST_LEVELS:
             feed.notes.append(f"{name} has {levels:,} different values: the {MOST_LEVELS} most frequent count one by one, the others as one")
@@ -190,8 +182,7 @@ def _label(target: Target | None, outputs, i: int) -> str | None:
     """The label of a row as the index has it."""
     if target is None or not outputs:
         return None
-    value = outputs[0][1][i]
-    return value if target.is_classes else repr(float(value[0]))
+    return outputs[0][1].text(i) if target.is_classes else repr(float(outputs[0][1][i][0]))
 
 
 def _changed(feed: "Feed", known: Known, examples: np.ndarray, inputs: np.ndarray, kept: np.ndarray, label: Callable[[int], str | None] | None,
@@ -204,7 +195,10 @@ def _changed(feed: "Feed", known: Known, examples: np.ndarray, inputs: np.ndarra
     `examples` and `inputs` as in `_new`; `label` gives a row's label, None where there is no single one to correct.
     """
     m = len(known)
-    named = {feed.source_of(i) for i in kept} if m else set()
+    named: set[str] = set()
+    theirs = set(known.sources.texts)
+    for begin in range(0, len(kept) if m else 0, ROWS):
+        named |= theirs.intersection(feed.sources_of(kept[begin:begin + ROWS]))
     again = np.array([*(name in named for name in known.sources.texts), False])[known.sources.codes]
     if not again.any():
         return None, []
@@ -213,15 +207,15 @@ def _changed(feed: "Feed", known: Known, examples: np.ndarray, inputs: np.ndarra
     corrected, restated, answered = [], [], []
     if label is not None and len(left):
         known_key = lambda k: (known.sources[k], int(inputs[k]))  # noqa: E731
-        row_key = lambda i: (feed.source_of(kept[i]), int(inputs[m + i]))  # noqa: E731
+        row_key = lambda i: (feed.sources_of(kept[i:i + 1])[0], int(inputs[m + i]))  # noqa: E731
         theirs = np.isin(inputs, inputs[left])  # the others' inputs play no part
         before = Counter(map(known_key, np.flatnonzero(theirs[:m] & known.on).tolist()))
         now = Counter(map(row_key, np.flatnonzero(theirs[m:]).tolist()))
         row_of = {row_key(i): i for i in new[theirs[m:][new]].tolist()}
         for k in left.tolist():
             key = known_key(k)
-            if key in row_of and before[key] == 1 and now[key] == 1 and known.labels[k] is not None:
-                corrected.append({"number": int(known.numbers[k]), "from": known.labels[k], "to": label(row_of[key])})
+            if key in row_of and before[key] == 1 and now[key] == 1 and known.labels.text(k) is not None:
+                corrected.append({"number": int(known.numbers[k]), "from": known.labels.text(k), "to": label(row_of[key])})
                 restated.append(row_of[key])
                 answered.append(k)
     gone = np.setdiff1d(left, answered).astype(np.int64)
@@ -230,32 +224,34 @@ def _changed(feed: "Feed", known: Known, examples: np.ndarray, inputs: np.ndarra
     return {"relabeled": relabeled, "corrected": corrected, "gone": known.numbers[gone].tolist()}, restated
 
 
-def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple[Target | None, list[str | None]]:
+def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple[Target | None, Worded | None]:
     """The target, and each row's label for classes; rows that don't fit are rejected, and off in `keep`."""
     program, target, rows = feed.program, feed.target, feed.rows
     if len(program.outputs) > 1:
-        return target or Target("numbers", size=sum(f.size for f in program.outputs)), []
+        return target or Target("numbers", size=sum(f.size for f in program.outputs)), None
     one = program.outputs[0]
     if not one.is_class and one.size == 1:
-        return target or Target("numbers"), []
+        return target or Target("numbers"), None
     if one.rank >= 2:
-        return target or Target("numbers", size=one.size), []
+        return target or Target("numbers", size=one.size), None
     columns = feed.columns_of.get(one.name) or [one.name]
     count = one.class_count if one.is_class else one.size
-    texts = rows.texts.get(one.name)
+    texts = seen(rows.labels[one.name]) if one.name in rows.labels else None
     if texts is not None and one.name in values:
         raise Fault(f"{one.name} is labels in one file and numbers in another.", where={"field": one.name})
     if texts is None:
         array = values.get(one.name)
         if array is None or not len(array):
-            return target, []
+            return target, None
         as_classes = target.is_classes if target else is_one_hot(array)
         if not as_classes:
             if target is None:
                 feed.notes.append(f"{one.name} is read as {one.size} numbers")
-            return target or Target("numbers", size=one.size), []
+            return target or Target("numbers", size=one.size), None
         binding = Binding(one, tuple(columns), spread=len(columns) > 1)
-        texts = one_hot_texts(binding, array)
+        found = Codes()
+        found.extend(one_hot_texts(binding, array))
+        texts = Worded(found.codes, found.texts)
         if target is None:
             feed.notes.append(f"{one.name} has one 1 a row: read as one of {one.size} classes")
             labels = [t for t in dict.fromkeys(one_hot_texts(binding, np.eye(one.size)))]
@@ -265,16 +261,16 @@ def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple
         if target is not None and not target.is_classes:
             raise Fault(f"{one.name} was {one.size} numbers so far, but this file has one column of labels for it.", where={"field": one.name})
         if target is None:
-            reals = [t for t in texts if t is not None and not _label_like(t)]
+            reals = [t for t in texts.counts() if not _label_like(t)]
             if reals:
                 raise Fault(f"{columns[0]} is one column of numbers ({reals[0]} …), but {one.name} is {one.says()}.",
                             where={"file": feed.source_names[0], "column": columns[0], "field": one.name}, hint=f"For one number declare {one.name} :: Tensor[1].")
             feed.notes.append(f"{one.name} is read as one of {one.size} classes")
-    settled = settle_labels(one, count, texts, target, [x for x in known.labels if x is not None], columns[0], feed.source_names[0])
-    for i, (reason, remedy) in settled.refused.items():
+    settled = settle_labels(one, count, texts, target, list(known.labels.counts()), columns[0], feed.source_names[0])
+    for i, (reason, remedy) in settled.refused(texts):
         keep[i] = False
-        feed.rejects.append(_reject(feed, i, columns[0], texts[i], reason, remedy))
-    if settled.refused:
+        feed.refuse(_reject(feed, i, columns[0], texts.text(i), reason, remedy))
+    if not keep.all():
         place = {name: k for k, name in enumerate(feed.source_names)}
         feed.rejects.sort(key=lambda r: (place.get(r.fed, 0), r.row))
     if not settled.target.labels:
@@ -291,31 +287,33 @@ def _label_like(text: str) -> bool:
 
 def _reject(feed: "Feed", i: int, column: str, value: str | None, reason: str, remedy: str):
     from .ingest import Reject
-    rows = feed.rows
-    source = fed = feed.source_names[rows.sources[i]]
-    line = None if rows.lines[i] < 0 else rows.lines[i]
-    place = rows.places[i]
-    if place is not None and line is None:  # the label is a folder's name: what is wrong is the folder
+    at = np.array([i])
+    row, line, of = (int(c.take(at)[0, 0]) for c in (feed.rows.rows, feed.rows.lines, feed.rows.sources))
+    source = fed = feed.source_names[of]
+    place = feed.rows.places[i]
+    if place is not None and line < 0:  # the label is a folder's name: what is wrong is the folder
         source, column, value = posixpath.dirname(place) + "/", None, None
-    return Reject(source, rows.rows[i], line, column, value, reason, remedy, feed.counted_from[rows.sources[i]], fed)
+    return Reject(source, row, None if line < 0 else line, column, value, reason, remedy, feed.counted_from[of], fed)
 
 
-def _strata(target: Target | None, outputs, known: Known, new: np.ndarray) -> tuple[Target | None, np.ndarray, np.ndarray]:
+def _strata(target: Target | None, outputs, known: Known) -> tuple[Target | None, np.ndarray, np.ndarray]:
     """The class or quantile of each new and each known example; a first feed of numbers freezes the edges."""
+    n = len(outputs[0][1]) if outputs else 0
     if target is None or not outputs or outputs[0][0].rank >= 2:  # pictures have no classes, nor quantiles
-        return target, np.zeros(len(new), dtype=np.int64), np.zeros(len(known), dtype=np.int64)
+        return target, np.zeros(n, dtype=np.int32), np.zeros(len(known), dtype=np.int32)
     if target.is_classes:
         places = {label: i for i, label in enumerate(target.labels)}
-        of = lambda label: places.get(label, len(places))  # noqa: E731
-        return (target, np.array([of(v) for v in outputs[0][1][new]], dtype=np.int64),
-                np.array([of(v) for v in known.labels], dtype=np.int64))
-    first = outputs[0][1][new][:, 0].astype(np.float64)
+
+        def of(labels: Worded) -> np.ndarray:
+            return np.array([*(places.get(t, len(places)) for t in labels.texts), len(places)], dtype=np.int32)[labels.codes()]
+        return target, of(outputs[0][1]), of(known.labels)
+    first = outputs[0][1][:, 0].astype(np.float64)
     edges = list(target.quantile_edges)
     if not edges and not len(known):
         edges = quantile_edges(first)
-    before = np.array([float(v) if v is not None else 0.0 for v in known.labels], dtype=np.float64)
+    before = np.array([*(float(t) for t in known.labels.texts), 0.0])[known.labels.codes()]
     target = Target("numbers", (), target.size, tuple(edges))
-    return target, strata_of_numbers(first, edges), strata_of_numbers(before, edges)
+    return target, strata_of_numbers(first, edges).astype(np.int32), strata_of_numbers(before, edges).astype(np.int32)
 
 
 def _ranks(texts: list[str | None]) -> list[float]:
@@ -331,43 +329,33 @@ def _ranks(texts: list[str | None]) -> list[float]:
     return [t.timestamp() if not pd.isna(t) else -np.inf for t in times]
 
 
-def _write(feed: "Feed", columns, outputs, target, numbers, example_hashes, input_hashes, parts, at) -> None:
-    """examples.arrow, index.arrow, rejects.arrow. `at`: where the accepted rows stand among all that converted well."""
+def _write(feed: "Feed", columns, outputs, target, first: int, example_hashes: Hashes, input_hashes: Hashes, new: np.ndarray, parts, at) -> None:
+    """examples.arrow, index.arrow, rejects.arrow. `first`: the first number; `new`: where the examples stand among those that
+    were hashed, `at`: among all rows that converted well."""
     import pyarrow as pa
-    rows, n = feed.rows, len(numbers)
-    table: dict = {"number": pa.array(numbers, pa.int64())}
-    large: dict = {}
-    for f, v in columns + outputs:
-        if isinstance(v, Stored):
-            large[f.name], table[f.name] = (f, v), None
-        else:
-            table[f.name] = column_to_arrow(f, v)
-    if large and n:
-        write_pieces(feed.folder / "examples.arrow", batches_of(table, large))
-    else:
-        table |= {name: column_to_arrow(f, np.zeros((0, f.size), np.uint8)) for name, (f, _) in large.items()}
-        write_arrow(feed.folder / "examples.arrow", table)
-    del table
+    rows, n = feed.rows, len(new)
+    write_pieces(feed.folder / "examples.arrow", example_batches(first, n, columns + outputs))
 
     def labels(begin: int, end: int) -> list[str | None]:
         if target is None or not outputs or outputs[0][0].rank >= 2:
             return [None] * (end - begin)
-        some = outputs[0][1][begin:end]
-        return list(some) if target.is_classes else [repr(float(x)) for x in some[:, 0]]
+        if target.is_classes:
+            return outputs[0][1].rows(begin, end).tolist()
+        return [repr(float(x)) for x in outputs[0][1][begin:end, 0]]
 
     def index() -> Iterator:
         for begin in range(0, max(n, 1), ROWS):
             end = min(n, begin + ROWS)
-            own = at[begin:end].tolist()
+            own = at[begin:end]
             yield pa.record_batch({
-                "number": pa.array(numbers[begin:end], pa.int64()),
-                "example_hash": pa.array(as_text(example_hashes[begin:end]), pa.string()),
-                "input_hash": pa.array(as_text(input_hashes[begin:end]), pa.string()),
+                "number": pa.array(np.arange(first + begin, first + end), pa.int64()),
+                "example_hash": pa.array(as_text(example_hashes.take(new[begin:end])), pa.string()),
+                "input_hash": pa.array(as_text(input_hashes.take(new[begin:end])), pa.string()),
                 "label": pa.array(labels(begin, end), pa.string()),
                 "part": pa.array([PARTS[p] for p in parts[begin:end]], pa.string()),
-                "source": pa.array([feed.source_of(i) for i in own], pa.string()),
-                "row": pa.array([rows.rows[i] for i in own], pa.int64()),
-                "group": pa.array([rows.groups[i] for i in own], pa.string()),
+                "source": pa.array(feed.sources_of(own), pa.string()),
+                "row": pa.array(rows.rows.take(own)[:, 0].astype(np.int64)),
+                "group": pa.array([rows.groups[i] for i in own.tolist()] if len(rows.groups) else [None] * len(own), pa.string()),
             })
 
     write_pieces(feed.folder / "index.arrow", index())

@@ -10,6 +10,7 @@ import numpy as np
 
 from .batch import looks_like_text
 from .program import Field, Target, fold
+from .stored import Stored, Worded
 from .twins import copies, near
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def warnings(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.n
 
 def _twins(feed: "Feed", n: int, inputs, outputs) -> list[dict]:
     """Rows that are copies of others, contradict them, or are nearly the same."""
-    labels = outputs[0][1].tolist() if outputs and outputs[0][0].is_class else [None] * n
+    labels = outputs[0][1].codes() if outputs and outputs[0][0].is_class else np.zeros(n, dtype=np.int8)
     again, contrary = copies(feed.inputs, labels)
     out = []
     if contrary:
@@ -99,17 +100,17 @@ def _entities(feed: "Feed", n: int) -> list[dict]:
     return out
 
 
-def _one_column(f: Field, v: np.ndarray, column: str, target: Target | None, outputs, counts: Counter[str]) -> list[dict]:
+def _one_column(f: Field, v: Stored | Worded, column: str, target: Target | None, outputs, counts: Counter[str]) -> list[dict]:
     n = len(v)
     if f.is_class:
-        levels = Counter(x for x in v if x is not None)
+        levels = v.counts()
         if not levels or len(levels) == 1:
             return [_warning("constant_column", f"{column} is the same in every row, so it tells nothing.", column)]
-        if len(levels) == n and not looks_like_text(f, v):
+        if len(levels) == n and not looks_like_text(f, v.rows(0, 2000)):
             return [_warning("id_column", f"{column} is different in every row, so it tells nothing about new ones.", column, f"leave {f.name} out of the program")]
-        codes = np.array([hash(x) for x in v])
+        codes = v.codes()
     else:
-        x = v[:, 0]
+        x = v.whole()[:, 0]
         filled = x[~np.isnan(x)]
         if not len(filled):
             return [_warning("empty_column", f"{column} has no value in any row.", column)]
@@ -127,11 +128,11 @@ def _one_column(f: Field, v: np.ndarray, column: str, target: Target | None, out
         if not f.is_class and len(filled) == n and y.std() > 0 and abs(np.corrcoef(x, y)[0, 1]) > 0.9999:
             return [_warning("gives_answer", f"{column} alone gives {outputs[0][0].name}. Known only afterwards?", column, f"leave {f.name} out of the program")]
         return []
-    table: dict[tuple, int] = Counter(zip(codes.tolist(), outputs[0][1].tolist()))
-    best: dict = {}
-    for (code, _), c in table.items():
-        best[code] = max(c, best.get(code, 0))
-    right = sum(best.values()) / n
+    kinds, codes = np.unique(codes, return_inverse=True)
+    both, often = np.unique(codes.astype(np.int64) * len(target.labels) + outputs[0][1].codes(), return_counts=True)
+    best = np.zeros(len(kinds), dtype=np.int64)
+    np.maximum.at(best, both // len(target.labels), often)
+    right = best.sum() / n
     if right >= GIVES_AWAY and len(best) <= n / 5 and max(counts.values()) / sum(counts.values()) <= 0.9:
         return [_warning("gives_answer", f"{column} alone gives the answer in {100 * right:.1f} %. Known only afterwards?", column,
                          f"leave {f.name} out of the program")]

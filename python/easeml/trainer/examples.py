@@ -122,6 +122,19 @@ def open_arrow(path: Path):
         raise Fault(f"{path.name} can't be read: {error}.", where={"file": path.name}) from None
 
 
+def arrow_batches(path: Path) -> Iterator:
+    """The record batches of an Arrow IPC file, one at a time in memory of its own. Raises `Fault` with kind data where it is broken."""
+    import pyarrow as pa
+
+    try:
+        with pa.OSFile(str(path), "rb") as source:
+            reader = pa.ipc.open_file(source)
+            for i in range(reader.num_record_batches):
+                yield reader.get_batch(i)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise Fault(f"{path.name} can't be read: {error}.", where={"file": path.name}) from None
+
+
 def write_arrow(path: Path, columns: dict) -> None:
     """Write a table of named Arrow arrays as an IPC file, whole or not at all."""
     import os
@@ -150,24 +163,37 @@ def write_pieces(path: Path, batches: Iterable) -> None:
     os.replace(partial, path)
 
 
-def batches_of(columns: dict, large: dict) -> Iterator:
-    """Record batches of a table some of whose columns are tensors in files: `large` has the field and the `Stored` of each;
-    the others are whole Arrow arrays."""
+def example_batches(first: int, n: int, columns: list) -> Iterator:
+    """Record batches of examples.arrow: n examples, numbered from `first`. `columns`: a field and its values each, arrays or
+    what of `stored` stands for them."""
     import pyarrow as pa
 
-    from .stored import BATCH_BYTES
-    names, at = list(columns), 0
-    several = [v for _, v in large.values()]
-    if len(several) == 1:
-        batches = ([b] for b in several[0].batches())
-    else:
-        step = max(1, BATCH_BYTES // sum(v.size * v.dtype.itemsize for v in several))
-        batches = ([v.rows(i, min(len(v), i + step)) for v in several] for i in range(0, len(several[0]), step))
-    for parts in batches:
-        n = len(parts[0])
-        now = {name: column_to_arrow(f, part) for (name, (f, _)), part in zip(large.items(), parts)}
-        yield pa.record_batch([now[name] if name in now else columns[name].slice(at, n) for name in names], names=names)
-        at += n
+    from .stored import BATCH_BYTES, Worded
+    words = {f.name: _dictionary(v) for f, v in columns if isinstance(v, Worded)}
+    width = 8 + sum(8 * f.size if isinstance(v, np.ndarray) else v.row_bytes for f, v in columns)
+    step = max(1, BATCH_BYTES // width)
+    for begin in range(0, max(n, 1), step):
+        end = min(n, begin + step)
+        batch = {"number": pa.array(np.arange(first + begin, first + end), pa.int64())}
+        for f, v in columns:
+            if f.name in words:
+                texts, place = words[f.name]
+                codes = place[v.codes(begin, end)]
+                batch[f.name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), texts)
+            else:
+                batch[f.name] = column_to_arrow(f, v[begin:end] if isinstance(v, np.ndarray) else v.rows(begin, end))
+        yield pa.record_batch(batch)
+
+
+def _dictionary(values) -> tuple:
+    """The texts of a `Worded` that occur, as an Arrow array, and by code their place in it."""
+    import pyarrow as pa
+
+    codes = values.codes()
+    there = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(values.texts)))
+    place = np.full(len(values.texts) + 1, -1, dtype=np.int32)
+    place[there] = np.arange(len(there))
+    return pa.array([values.texts[i] for i in there.tolist()], pa.string()), place
 
 
 def _row_groups(columns: dict[str, np.ndarray], inputs: tuple[Field, ...], n: int) -> np.ndarray:

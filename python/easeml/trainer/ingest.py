@@ -9,23 +9,18 @@ from __future__ import annotations
 import json
 import os
 import time
-from array import array
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import FORMAT
 from .events import EventLog
 from .fault import Fault, one_sentence
 from .service import serve_folder
-from .stored import Codes, Spill, Texts
+from .stored import Codes, Nodes, Numbers, Spill, Texts, Words
 
-
-MOST_KNOWN = 50_000
-"""A category's equal texts share their memory until it has had so many different ones."""
-
-SPILLED = 8
-"""Inputs of so many numbers are kept in a file while they are read, so that memory doesn't grow with the width of rows."""
+MOST_REJECTS = 100_000
+"""So many rejected rows are listed; more are only counted."""
 
 
 def ingest(folder: Path, notify=None, memory=None) -> int:
@@ -51,24 +46,26 @@ class Reject:
     """The source as it was fed; ``source`` may be a file in it."""
 
 
-@dataclass
 class Rows:
-    """Rows that converted well so far, over all sources: `values` per field as a list of arrays."""
+    """Rows that converted well so far, over all sources: all but a few bytes of each lie in the feed's scratch file."""
 
-    places: Texts
-    """The picture's file, for rows that are pictures; else None."""
-    values: dict[str, list] = field(default_factory=dict)
-    texts: dict[str, Codes] = field(default_factory=dict)
-    sources: array = field(default_factory=lambda: array("i"))
-    rows: array = field(default_factory=lambda: array("q"))
-    lines: array = field(default_factory=lambda: array("q"))
-    """−1 where there is none."""
-    groups: Codes = field(default_factory=Codes)
-    order: Codes = field(default_factory=Codes)
-    spills: dict[str, Spill] = field(default_factory=dict)
-    """Fields whose numbers are kept in a file: tensors of inputs."""
-    files: set[str] = field(default_factory=set)
-    """Those of them that came as picture files."""
+    def __init__(self, folder: Path):
+        self.spill = Spill(folder)
+        self.columns: dict[str, Numbers | Words | Nodes] = {}  # inputs, and outputs that are pictures
+        self.values: dict[str, list] = {}  # outputs that are numbers: lists of arrays
+        self.labels: dict[str, Words] = {}
+        self.places = Texts(self.spill)  # the picture's file, for rows that are pictures; else None
+        self.sources, self.rows, self.lines = (Numbers(self.spill) for _ in range(3))  # lines: −1 where there is none
+        self.groups, self.order = Codes(), Codes()  # empty without the options
+
+    def column(self, f, like) -> "Numbers | Words | Nodes":
+        """The column of a field whose values are like those."""
+        if f.name not in self.columns:
+            if f.ragged:
+                self.columns[f.name] = Nodes(self.spill, f.width)
+            else:
+                self.columns[f.name] = Words(self.spill) if like.dtype == object else Numbers(self.spill, f.size)
+        return self.columns[f.name]
 
 
 class Feed:
@@ -76,10 +73,10 @@ class Feed:
 
     def __init__(self, folder: Path, log: EventLog):
         self.folder, self.log = folder, log
-        self.rejects: list[Reject] = []
+        self.rejects: list[Reject] = []  # the first of them
+        self.rejected = 0
         self.notes: list[str] = []
-        self.rows = Rows(Texts(folder))
-        self.levels: dict[str, dict] = {}  # by field: each different text of a category, once
+        self.rows = Rows(folder)
         self.read = 0
         self.source_names: list[str] = []
         self.counted_from: list[int] = []
@@ -176,7 +173,6 @@ class Feed:
         source.chosen([c for b in inputs for c in b.columns])
         used += [self._column(source, c) for c in group + order]
         source.lengths(used)
-        tensors = {b.field.name for b in inputs + [b for b in outputs if b.field.rank >= 2] if not b.field.is_class and not b.field.ragged and b.field.size >= SPILLED}
         converter, pictures = Converter(source, self.options.all("missing")), pictures_of(source)
         beside = [] if source.arrays else [n for n in source.names if n not in used and (looks_like_entity(n) or looks_like_time(n))]
         for block in source.blocks(used + beside):
@@ -210,23 +206,23 @@ class Feed:
                 self._reject(source, block, i, p, places[i] if p.column in pictures and p.column == (inputs[0].columns[0] if inputs else None) else None)
             self.read += n
             good = np.array([i for i in range(n) if i not in first], dtype=np.int64)
-            for name, v in values.items():
-                self._keep(source, name, v[good], [digests[name][i] for i in good] if name in digests else None,
-                           spilled=name in digests or name in tensors)
-            self.rows.places.extend(places[i] for i in good)
+            for b in inputs + outputs:
+                if b.field.name in values:
+                    own = digests.get(b.field.name)
+                    self._keep(source, b, values[b.field.name][good], None if own is None else [own[i] for i in good])
+            rows = self.rows
+            rows.places.extend(places[i] for i in good)
             for name, t in texts.items():
-                self.rows.texts.setdefault(name, Codes()).extend(t[i] for i in good)
-            self.rows.sources.extend([at] * len(good))
-            self.rows.rows.extend(int(block.rows[i]) for i in good)
-            self.rows.lines.extend(-1 if block.lines is None else int(block.lines[i]) for i in good)
+                rows.labels.setdefault(name, Words(rows.spill)).append(t[i] for i in good)
+            rows.sources.append(np.full((len(good), 1), at, dtype=np.int32))
+            rows.rows.append(np.asarray(block.rows, dtype=np.int64)[good, None])
+            rows.lines.append(np.full((len(good), 1), -1, dtype=np.int64) if block.lines is None else np.asarray(block.lines, dtype=np.int64)[good, None])
             if group:
                 cells = [categories(block.columns[self._column(source, c)], converter.missing) for c in group]
-                self.rows.groups.extend(group_hash([c[i] for c in cells]) for i in good)
-            else:
-                self.rows.groups.extend([None] * len(good))
+                rows.groups.extend(group_hash([c[i] for c in cells]) for i in good)
             if order:
                 cells = categories(block.columns[self._column(source, order[0])], converter.missing)
-                self.rows.order.extend(cells[i] for i in good)
+                rows.order.extend(cells[i] for i in good)
             self._look_at_unused(block, beside)
             yield block
         self.notes += [note for note in converter.said if note not in self.notes]
@@ -242,24 +238,20 @@ class Feed:
             if note not in self.notes:
                 self.notes.append(note)
 
-    def _keep(self, source, name: str, values, digests: list[bytes] | None, *, spilled: bool) -> None:
-        """Keep a field's good rows: in memory, or in a file; `digests` where they came as picture files."""
-        rows = self.rows
-        if len(values) and (digests is not None) != (name in rows.files) and (name in rows.spills or name in rows.values):
-            raise Fault(f"{source.name}: {name} came as numbers and as picture files in one feed.", where={"file": source.name, "field": name},
-                        hint="Feed them one after the other.")
-        if not spilled:
-            if values.dtype == object and all(v is None or isinstance(v, str) for v in values[:1]):
-                known = self.levels.setdefault(name, {})
-                if len(known) < MOST_KNOWN:
-                    values[:] = [known.setdefault(v, v) for v in values]
-            rows.values.setdefault(name, []).append(values)
+    def _keep(self, source, b, values, digests: list[bytes] | None) -> None:
+        """Keep a field's good rows; `digests` where they came as picture files."""
+        f = b.field
+        if f in self.program.outputs and f.rank < 2:
+            self.rows.values.setdefault(f.name, []).append(values)
             return
-        if digests:
-            rows.files.add(name)
-        if name not in rows.spills:
-            rows.spills[name] = Spill(self.folder, values.shape[1])
-        rows.spills[name].append(values, digests)
+        column = self.rows.column(f, values)
+        if isinstance(column, Numbers):
+            if len(values) and len(column) and (digests is None) != (column.digests is None):
+                raise Fault(f"{source.name}: {f.name} came as numbers and as picture files in one feed.", where={"file": source.name, "field": f.name},
+                            hint="Feed them one after the other.")
+            column.append(values, digests)
+        else:
+            column.append(values)
 
     @staticmethod
     def _column(source, name: str) -> str:
@@ -287,17 +279,23 @@ class Feed:
                 return [None if p is None else p.place for p in block.columns[b.columns[0]]]
         return [None] * len(block.rows)
 
-    def source_of(self, i: int) -> str:
-        """Where a row that converted well comes from: its picture's file, else the source."""
-        return self.rows.places[i] or self.source_names[self.rows.sources[i]]
+    def sources_of(self, rows) -> list[str]:
+        """Where rows that converted well come from, by their places, which rise: their picture's file, else the source."""
+        return [place or self.source_names[of] for place, of in zip(self.rows.places.take(rows), self.rows.sources.take(rows)[:, 0].astype(int).tolist())]
+
+    def refuse(self, reject: Reject) -> None:
+        """Note a row that is not taken."""
+        self.rejected += 1
+        if len(self.rejects) < MOST_REJECTS:
+            self.rejects.append(reject)
 
     def _reject(self, source, block, i: int, p, place: str | None) -> None:
         """Note a row that is not taken; one whose picture is broken is known by the picture's file."""
         line = None if block.lines is None else int(block.lines[i])
         if place is not None:
-            self.rejects.append(Reject(place, int(block.rows[i]), line, None, None, p.reason, p.remedy, source.counted_from, source.name))
+            self.refuse(Reject(place, int(block.rows[i]), line, None, None, p.reason, p.remedy, source.counted_from, source.name))
         else:
-            self.rejects.append(Reject(source.name, int(block.rows[i]), line, p.column, p.value, p.reason, p.remedy, source.counted_from, source.name))
+            self.refuse(Reject(source.name, int(block.rows[i]), line, p.column, p.value, p.reason, p.remedy, source.counted_from, source.name))
 
     def _look_at_unused(self, block, beside: list[str]) -> None:
         """Count the values of columns that look like somebody's id or a date and are in no field: rows of one patient."""

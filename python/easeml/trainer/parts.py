@@ -107,4 +107,4 @@ def _by_order(units: np.ndarray, order: list[float], shares: Sequence[float], fi
         part = next((p for p in (2, 1) if have[p] + size[u] / 2 <= shares[p] * n and shares[p] > 0), 0)
         part_of[u] = part
         have[part] += size[u]
-    return np.array([part_of[u] for u in units.tolist()], dtype=np.int64)
+    return np.array([part_of[u] for u in units.tolist()], dtype=np.int8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Iterable
 
 import numpy as np
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 RARE = 0.10
 """Of two classes, one below this share is rare."""
 
+MOST_ANSWERS = 4_000_000
+"""What guessing would have is reckoned with so many probabilities at most."""
+
 
 def make_profile(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.ndarray]], outputs: list[tuple[Field, np.ndarray]],
                  known: "Known", parts: np.ndarray, split: Plan, known_count: int, n_read: int) -> dict:
@@ -34,10 +37,10 @@ def make_profile(feed: "Feed", target: Target | None, inputs: list[tuple[Field, 
     counts: Counter[str] = Counter()
     if target is not None and target.is_classes:
         counts.update({label: 0 for label in target.labels})
-        counts.update(v for v, on in zip(known.labels, known.on) if on and v is not None)
+        counts.update(known.labels[known.on].counts())
         if outputs:
-            counts.update(outputs[0][1].tolist())
-    of_parts = np.bincount(np.concatenate([known.parts[known.on], parts]).astype(np.int64), minlength=len(PARTS))
+            counts.update(outputs[0][1].counts())
+    of_parts = np.bincount(known.parts[known.on], minlength=len(PARTS)) + np.bincount(parts, minlength=len(PARTS))
     metric = _metric(target, counts)
     wanted = feed.spec.get("metric")
     if wanted:
@@ -46,7 +49,7 @@ def make_profile(feed: "Feed", target: Target | None, inputs: list[tuple[Field, 
     guess = _guess(target, counts, metric["name"])
     return {
         "target": target.as_json() if target else None,
-        "examples": {"read": n_read, "accepted": len(parts), "known": known_count, "rejected": len(feed.rejects)},
+        "examples": {"read": n_read, "accepted": len(parts), "known": known_count, "rejected": feed.rejected},
         "classes": dict(counts), "parts": dict(zip(PARTS, (int(c) for c in of_parts))),
         "protocol": {"kind": "folds", "k": split.folds} if split.folds else {"kind": "holdout"},
         "features": sum(_width(f, v) for f, v in inputs), "rows": int(of_parts.sum()), "read_as": feed.notes,
@@ -59,39 +62,35 @@ def make_profile(feed: "Feed", target: Target | None, inputs: list[tuple[Field, 
 def _width(f: Field, values: np.ndarray) -> int:
     """How many numbers a model sees of a field: a category has one for each level, a series those of its usual length."""
     if f.ragged:
-        return f.size * int(np.median([len(v) for v in values]) if len(values) else 1)
+        return f.size * int(np.median(values.lengths()) if len(values) else 1)
     if not f.is_class:
         return f.size
-    levels = set(f.classes or ()) | {v for v in values if v is not None}
-    return min(len(levels), MOST_LEVELS) + (1 if any(v is None for v in values) else 0)
+    return min(len(set(f.classes or ()) | set(values.counts())), MOST_LEVELS) + (1 if values.missing else 0)
 
 
 def _describe(f: Field, values: np.ndarray, columns: list[str]) -> dict:
     about: dict = {"name": f.name, "column": columns[0] if columns else None, "columns": columns}
     if f.is_class:
-        counts = Counter(v for v in values if v is not None)
-        return about | {"kind": "category", "missing": int(sum(v is None for v in values)), "min": None, "max": None,
-                        "levels": {k: c for k, c in sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))[:MOST_LEVELS]}}
+        return about | {"kind": "category", "missing": values.missing, "min": None, "max": None,
+                        "levels": {k: c for k, c in sorted(values.counts().items(), key=lambda kv: (-kv[1], kv[0]))[:MOST_LEVELS]}}
     if f.ragged:
-        lengths = [len(v) for v in values]
-        numbers = [v[:, f.width - f.size:] for v in values]
-        finite = [v[np.isfinite(v)] for v in numbers]
-        finite = [v for v in finite if v.size]
+        lengths = values.lengths()
+        about |= _ends(b for part in values.batches() for b in (v[:, f.width - f.size:] for v in part))
         return about | {"kind": "series" if len(f.pointers) == 1 else "tree", "shape": list(f.shape or ()), "levels": None,
-                        "missing": int(sum(np.isnan(v).sum() for v in numbers)), "min": min((float(v.min()) for v in finite), default=None),
-                        "max": max((float(v.max()) for v in finite), default=None), "lengths": [min(lengths, default=0), max(lengths, default=0)]}
-    if isinstance(values, Stored):
-        ends, missing = [], 0
-        for b in values.batches():
-            finite = b[~np.isnan(b)] if b.dtype.kind == "f" else b
-            missing += b.size - finite.size
-            if finite.size:
-                ends.append((float(finite.min()), float(finite.max())))
-        return about | {"kind": "tensor", "shape": list(f.shape or ()), "missing": int(missing), "levels": None,
-                        "min": min((low for low, _ in ends), default=None), "max": max((high for _, high in ends), default=None)}
-    finite = values[~np.isnan(values)] if len(values) else np.zeros(0)
-    return about | {"kind": "number" if f.size == 1 else "tensor", "shape": list(f.shape or ()), "missing": int(np.isnan(values).sum()),
-                    "min": float(finite.min()) if finite.size else None, "max": float(finite.max()) if finite.size else None, "levels": None}
+                        "lengths": [int(lengths.min()), int(lengths.max())] if len(lengths) else [0, 0]}
+    about |= _ends(values.batches() if isinstance(values, Stored) else [values])
+    return about | {"kind": "number" if f.size == 1 else "tensor", "shape": list(f.shape or ()), "levels": None}
+
+
+def _ends(batches: Iterable[np.ndarray]) -> dict:
+    """How many numbers are missing, and between which values the others lie."""
+    low, high, missing = math.inf, -math.inf, 0
+    for b in batches:
+        there = b[np.isfinite(b)] if b.dtype.kind == "f" else b
+        missing += int(np.isnan(b).sum()) if b.dtype.kind == "f" else 0
+        if there.size:
+            low, high = min(low, float(there.min())), max(high, float(there.max()))
+    return {"missing": missing, "min": low if low <= high else None, "max": high if low <= high else None}
 
 
 def _dynamic_range(inputs: list[tuple[Field, np.ndarray]]) -> float:
@@ -100,8 +99,7 @@ def _dynamic_range(inputs: list[tuple[Field, np.ndarray]]) -> float:
     for f, v in inputs:
         if f.is_class or f.ragged or f.size < 8 or not len(v):
             continue
-        if isinstance(v, Stored):
-            v = v.sample()
+        v = v.sample()
         magnitudes = np.abs(v[np.isfinite(v) & (v != 0)])
         if magnitudes.size:
             most = max(most, float(magnitudes.max() / np.median(magnitudes)))
@@ -137,8 +135,17 @@ def _guess(target: Target | None, counts: Counter[str], name: str) -> dict:
         return {"text": "", "quality": 0.0}
     if not target.is_classes:
         return {"text": "always the mean", "quality": 0.0}
-    truth = np.repeat(np.arange(len(target.labels)), [counts[x] for x in target.labels])
+    often, n = _fewer([counts[x] for x in target.labels])
+    truth = np.repeat(np.arange(len(target.labels)), often)
     guess = Guess.learn_classes(truth, len(target.labels))
     value = quality(find_metric(name, "classes"), truth, guess.predict(n), guess)
     common = target.labels[int(np.argmax(guess.answer))]
     return {"text": f'always "{common}"', "quality": round(value, 4) if math.isfinite(value) else 0.0}
+
+
+def _fewer(counts: list[int]) -> tuple[list[int], int]:
+    """Counts of the same shares for which n × k answers fit in memory, and their sum; those that do stay as they are."""
+    n, most = sum(counts), max(1, MOST_ANSWERS // len(counts))
+    if n > most:
+        counts = [max(1, round(c * most / n)) if c else 0 for c in counts]
+    return counts, sum(counts)

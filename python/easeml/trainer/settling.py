@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Iterator, Sequence
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from .convert import known_label, shown, unknown_label
 from .fault import Fault
 from .matching import Binding
 from .program import Field, Target
+from .stored import Worded
+
+_ROWS = 20_000
 
 TYPO_SHARE = 0.05
 """At most so large a share of rows may bear labels beyond the declared number and be rejected one by one."""
@@ -28,9 +31,19 @@ TYPO_SHARE = 0.05
 class Settled:
     """A target, and for each row its label (None: can't be taken, see `refused`)."""
 
+    field: Field
     target: Target
-    labels: list[str | None]
-    refused: dict[int, tuple[str, str]]
+    labels: Worded
+
+    def refused(self, texts: Worded) -> Iterator[tuple[int, tuple[str, str]]]:
+        """The rows that can't be taken, with reason and remedy."""
+        for begin in range(0, len(texts), _ROWS):
+            codes = texts.codes(begin, begin + _ROWS)
+            for i in np.flatnonzero(self.labels.codes(begin, begin + _ROWS) < 0).tolist():
+                if codes[i] < 0:
+                    yield begin + i, (f"{self.field.name} is missing", "fill the label in, or leave the row out")
+                else:
+                    yield begin + i, unknown_label(texts.texts[codes[i]], self.field.name, self.target.labels)
 
 
 def _whole(text: str) -> int | None:
@@ -51,9 +64,8 @@ def sorted_labels(labels: Sequence[str]) -> list[str]:
         return sorted(labels)
 
 
-def labels_of_first(f: Field, count: int, texts: Sequence[str | None], column: str, file: str) -> tuple[str, ...]:
+def labels_of_first(f: Field, count: int, seen: Counter[str], column: str, file: str) -> tuple[str, ...]:
     """The labels that a first feed settles for ``Class[count]``. Raises `Fault` where it has far more."""
-    seen = Counter(t for t in texts if t is not None)
     if not seen:
         return ()
     whole = {t: _whole(t) for t in seen}
@@ -77,7 +89,7 @@ def labels_of_first(f: Field, count: int, texts: Sequence[str | None], column: s
                 hint=f"Is {column} the right column? Else declare {f.name} :: Class[{len(seen)}]; for a number, Tensor[1].")
 
 
-def settle_labels(f: Field, count: int, texts: Sequence[str | None], target: Target | None, known: Sequence[str],
+def settle_labels(f: Field, count: int, texts: Worded, target: Target | None, known: Sequence[str],
                   column: str, file: str) -> Settled:
     """Labels for each row. `known` are labels of earlier feeds; `count` is how many the program allows."""
     declared = f.classes
@@ -86,26 +98,16 @@ def settle_labels(f: Field, count: int, texts: Sequence[str | None], target: Tar
     elif target is not None:
         labels = target.labels + tuple(sorted_labels([x for x in set(known) if x not in target.labels]))
         if len(labels) < count:
-            new = Counter(t for t in texts if t is not None and known_label(t, labels) is None)
+            new = Counter({t: c for t, c in texts.counts().items() if known_label(t, labels) is None})
             # Enough of a new label, or all of a small feed, is no typo.
             more = [t for t, c in new.most_common(count - len(labels))]
             labels += tuple(sorted_labels(more))
     else:
-        labels = labels_of_first(f, count, texts, column, file)
-    cache: dict[str, str | None] = {}
-    out: list[str | None] = []
-    refused: dict[int, tuple[str, str]] = {}
-    for i, t in enumerate(texts):
-        if t is None:
-            refused[i] = (f"{f.name} is missing", "fill the label in, or leave the row out")
-            out.append(None)
-            continue
-        if t not in cache:
-            cache[t] = known_label(t, labels)
-        if cache[t] is None:
-            refused[i] = unknown_label(t, f.name, labels)
-        out.append(cache[t])
-    return Settled(Target("classes", labels), out, refused)
+        labels = labels_of_first(f, count, texts.counts(), column, file)
+    found = [known_label(t, labels) for t in texts.texts]
+    places = {label: i for i, label in enumerate(labels)}
+    of = np.array([*(-1 if label is None else places[label] for label in found), -1], dtype=np.int32)
+    return Settled(f, Target("classes", labels), Worded(of[texts.codes()], list(labels)))
 
 
 def is_one_hot(values: np.ndarray) -> bool:

@@ -6,9 +6,12 @@ One splitter for every path. Rows of one unit (equal inputs, or one value of ``g
 from __future__ import annotations
 
 import hashlib
-from typing import Sequence
+from typing import Iterator, Sequence
 
 import numpy as np
+
+
+_UNITS = 20_000
 
 
 def deal(strata: np.ndarray, units: np.ndarray, order: Sequence[int], shares: Sequence[float],
@@ -29,47 +32,50 @@ def deal(strata: np.ndarray, units: np.ndarray, order: Sequence[int], shares: Se
     have = np.zeros((s, count)) if counts is None else np.vstack([counts, np.zeros((s - len(counts), count))]).astype(float)
     totals = have.sum(axis=1) + np.bincount(strata, minlength=s)
     lacks = np.outer(totals, shares) - have
-    sorted_rows = np.argsort(units, kind="stable")
-    held = units[sorted_rows]
-    begins = np.flatnonzero(np.concatenate([[n > 0], held[1:] != held[:-1]]))
-    held, ends = held[begins], np.append(begins[1:], n)
-    # Units are mostly 0, 1, 2 …: then their spans need no table.
-    place = None if len(held) and held[-1] == len(held) - 1 and held[0] == 0 else {u: i for i, u in enumerate(held.tolist())}
-
-    def span(u: int) -> tuple[int, int] | None:
-        i = (u if u < len(held) else None) if place is None else place.get(u)
-        return None if i is None else (int(begins[i]), int(ends[i]))
-
+    rows = np.argsort(units, kind="stable").astype(np.int32)
+    held = units[rows]
+    begins = np.flatnonzero(np.concatenate([[n > 0], held[1:] != held[:-1]])).astype(np.int32)
+    held, ends = held[begins], np.append(begins[1:], np.int32(n))
     lack = lacks.tolist()
     overall = lacks.sum(axis=0).tolist()
-    strata_list = strata.tolist()
-    out = np.empty(n, dtype=np.int64)
+    out = np.empty(n, dtype=np.int8)
     buckets = range(count)
 
-    def give(rows: list[int], bucket: int) -> None:
-        for r in rows:
+    def give(to: list[int], of: list[int], bucket: int) -> None:
+        for r, stratum in zip(to, of):
             out[r] = bucket
-            lack[strata_list[r]][bucket] -= 1
-        overall[bucket] -= len(rows)
+            lack[stratum][bucket] -= 1
+        overall[bucket] -= len(to)
 
-    for u, bucket in fixed.items():
-        if (held_by := span(u)) is not None:
-            give(sorted_rows[slice(*held_by)].tolist(), bucket)
-    for u in order:
-        if u in fixed or (held_by := span(u)) is None:
+    def spans(some: Sequence[int]) -> Iterator[tuple[int, list[int], list[int]]]:
+        """Of each unit that has any, in order, its rows and their strata; some at a time, so that few are lists."""
+        for at in range(0, len(some), _UNITS):
+            these = np.asarray(some[at:at + _UNITS], dtype=np.int64)
+            places = np.minimum(np.searchsorted(held, these), max(0, len(held) - 1))
+            there = np.flatnonzero(held[places] == these) if len(held) else np.zeros(0, dtype=np.int64)
+            a, b = begins[places[there]], ends[places[there]]
+            first = rows[a]
+            for u, begin, end, row, stratum in zip(these[there].tolist(), a.tolist(), b.tolist(), first.tolist(), strata[first].tolist()):
+                if end == begin + 1:
+                    yield u, [row], [stratum]
+                else:
+                    yield u, rows[begin:end].tolist(), strata[rows[begin:end]].tolist()
+
+    for u, mine, of in spans(list(fixed)):
+        give(mine, of, fixed[u])
+    for u, mine, of in spans(order):
+        if u in fixed:
             continue
-        a, b = held_by
-        rows = [int(sorted_rows[a])] if b == a + 1 else sorted_rows[a:b].tolist()
-        if len(rows) == 1:
-            mine = lack[strata_list[rows[0]]]
+        if len(mine) == 1:
+            lacking = lack[of[0]]
         else:
-            mine = [sum(lack[strata_list[r]][k] for r in rows) for k in buckets]
+            lacking = [sum(lack[stratum][k] for stratum in of) for k in buckets]
         best = 0
         for k in range(1, count):  # a billionth: shares such as 0.7 must not decide ties by their last binary digit
-            more = mine[k] - mine[best]
+            more = lacking[k] - lacking[best]
             if more > 1e-9 or more > -1e-9 and overall[k] - overall[best] > 1e-9:
                 best = k
-        give(rows, best)
+        give(mine, of, best)
     return out
 
 

@@ -1,14 +1,15 @@
-"""Columns that don't fit in memory: the numbers of pictures and other tensors, kept in a file while a feed is read.
+"""Columns that don't fit in memory: what a feed has read so far lies in one scratch file until it is written.
 
-A `Stored` behaves as an array [n, size] does where ingest needs it: its length, taking rows, and going
-through them in batches. Taking rows copies nothing: it remembers which.
+A column grows by `append` (`Numbers`, `Words`, `Nodes`, `Texts`) and is then seen as rows of it (`Stored`, `Worded`,
+`StoredNodes`), which behave as an array does where ingest needs it: their length, some rows, and going through them in
+batches. Choosing rows copies nothing: all columns share one array that says which.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
 from array import array
+from collections import Counter
 from pathlib import Path
 from typing import Iterable, Iterator
 
@@ -19,114 +20,286 @@ BATCH_BYTES = 8_000_000
 
 
 class Spill:
-    """One file that pieces of a column are appended to and read from again. It is deleted at once: it lives while it is open."""
+    """The scratch file of a feed. It is deleted at once: it lives while it is open."""
 
-    def __init__(self, folder: Path, size: int):
-        path = folder / f"numbers-{size}.partial"
-        self._file = open(path, "w+b")
+    def __init__(self, folder: Path):
+        path = folder / "columns.partial"
+        self._file = open(path, "w+b", buffering=0)
         os.unlink(path)
-        self.size = size
-        self.pieces: list[tuple[int, int, np.dtype]] = []  # offset in the file, rows, type
-        self.digests = bytearray()
-        self.rows = 0
+        self._end = 0
+
+    def write(self, content) -> int:
+        """Add bytes at the end; where they begin."""
+        begun, view = self._end, memoryview(content).cast("B")
+        while len(view):
+            view = view[self._file.write(view):]
+        self._end = begun + len(memoryview(content).cast("B"))
+        return begun
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Bytes from a place."""
+        return os.pread(self._file.fileno(), count, offset)
+
+
+class Numbers:
+    """A growing column of numbers [n, size] in a `Spill`. ``digests``: of pictures that came as files, each file's SHA-256."""
+
+    def __init__(self, spill: Spill, size: int = 1):
+        self.spill, self.size = spill, size
+        self.digests: Numbers | None = None
+        self._offsets, self._ends, self._types = array("q"), array("q"), bytearray()
+        self._dtypes: list[np.dtype] = []
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
 
     def append(self, values: np.ndarray, digests: list[bytes] | None = None) -> None:
-        """Add rows [m, size]; of pictures that came as files with the SHA-256 of each one's file."""
+        """Add rows [m, size]; `digests` where they came as picture files."""
         if not len(values):
             return
-        self._file.seek(0, os.SEEK_END)
-        self.pieces.append((self._file.tell(), len(values), values.dtype))
-        self._file.write(np.ascontiguousarray(values).tobytes())
-        self._file.flush()
-        self.digests += b"".join(digests or [])
-        self.rows += len(values)
+        if values.dtype not in self._dtypes:
+            self._dtypes.append(values.dtype)
+        before = len(self)
+        self._offsets.append(self.spill.write(np.ascontiguousarray(values)))
+        self._types.append(self._dtypes.index(values.dtype))
+        self._ends.append(before + len(values))
+        if digests is not None:
+            self.digests = self.digests or Numbers(self.spill, 32)
+            self.digests.append(np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 32))
 
-    def load(self, piece: int) -> np.ndarray:
-        """The rows of one piece."""
-        offset, rows, dtype = self.pieces[piece]
-        content = os.pread(self._file.fileno(), rows * self.size * dtype.itemsize, offset)
-        return np.frombuffer(content, dtype=dtype).reshape(rows, self.size)
+    @property
+    def dtype(self) -> np.dtype:
+        """One that holds all that was added."""
+        return np.result_type(*(self._dtypes or [np.dtype(np.float64)]))
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Rows [m, size] by their places, which rise."""
+        out = np.empty((len(rows), self.size), self.dtype)
+        if not len(rows):
+            return out
+        ends = np.frombuffer(self._ends, np.int64)
+        first, last = np.searchsorted(ends, (rows[0], rows[-1]), side="right").tolist()
+        at = 0
+        for piece in range(first, last + 1):
+            begin = self._ends[piece - 1] if piece else 0
+            to = at + int(np.searchsorted(rows[at:], self._ends[piece])) if piece < last else len(rows)
+            if to > at:
+                low, high = int(rows[at]), int(rows[to - 1]) + 1
+                dtype = self._dtypes[self._types[piece]]
+                width = self.size * dtype.itemsize
+                content = self.spill.read(self._offsets[piece] + (low - begin) * width, (high - low) * width)
+                part = np.frombuffer(content, dtype).reshape(high - low, self.size)
+                out[at:to] = part if high - low == to - at else part[rows[at:to] - low]
+            at = to
+        return out
 
 
 class Stored:
-    """Rows of a `Spill`, in the order of ``index`` (which rises)."""
+    """Rows of `Numbers`, in the order of `index` (which rises); all of them where it is None."""
 
-    def __init__(self, spill: Spill, index: np.ndarray | None = None):
-        self._spill = spill
-        self._index = np.arange(spill.rows, dtype=np.int64) if index is None else index
-        self.dtype = np.result_type(*({d for _, _, d in spill.pieces} or {np.dtype(np.uint8)}))
+    def __init__(self, column: Numbers, index: np.ndarray | None = None):
+        self._column, self._index = column, index
+        self.dtype, self.size = column.dtype, column.size
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self._column) if self._index is None else len(self._index)
 
-    def __getitem__(self, rows: np.ndarray) -> "Stored":
-        return Stored(self._spill, self._index[rows])
+    def __getitem__(self, rows: np.ndarray):
+        return type(self)(self._column, rows if self._index is None else self._index[rows])
 
-    @property
-    def size(self) -> int:
-        """Numbers in a row."""
-        return self._spill.size
+    def _places(self, begin: int, end: int) -> np.ndarray:
+        return np.arange(begin, end, dtype=np.int64) if self._index is None else self._index[begin:end]
 
     @property
     def files(self) -> bool:
         """Whether each row came as a file of its own, whose bytes tell it apart."""
-        return bool(self._spill.digests)
+        return self._column.digests is not None
 
-    def digests(self) -> list[bytes]:
-        """The SHA-256 of each row's file."""
-        return [self._spill.digests[32 * i:32 * i + 32] for i in self._index]
+    def digests(self, begin: int, end: int) -> list[bytes]:
+        """The SHA-256 of some rows' files."""
+        return [d.tobytes() for d in self._column.digests.take(self._places(begin, end))]
+
+    @property
+    def row_bytes(self) -> int:
+        """About the bytes of a row in memory."""
+        return self.size * self.dtype.itemsize
 
     def rows(self, begin: int, end: int) -> np.ndarray:
-        """Some rows in order, in memory."""
-        return np.concatenate(list(self[np.arange(begin, end)].batches()))
+        """Some rows in order, in memory: [m, size]."""
+        return self._column.take(self._places(begin, min(end, len(self))))
+
+    def whole(self) -> np.ndarray:
+        """All rows in memory: for columns of one number."""
+        return self.rows(0, len(self))
 
     def batches(self) -> Iterator[np.ndarray]:
         """All rows in order, as arrays [m, size] of about `BATCH_BYTES`."""
-        held: list[np.ndarray] = []
-        count, begin, most = 0, 0, max(1, BATCH_BYTES // max(1, self.size * self.dtype.itemsize))
-        for piece, (_, rows, _) in enumerate(self._spill.pieces):
-            low, high = np.searchsorted(self._index, (begin, begin + rows))
-            if high > low:
-                part = self._spill.load(piece)[self._index[low:high] - begin].astype(self.dtype, copy=False)
-                held.append(part)
-                count += len(part)
-                if count >= most:
-                    yield np.concatenate(held)
-                    held, count = [], 0
-            begin += rows
-        if held:
-            yield np.concatenate(held)
+        step = max(1, BATCH_BYTES // max(1, self.row_bytes))
+        for begin in range(0, len(self), step):
+            yield self.rows(begin, begin + step)
 
     def sample(self) -> np.ndarray:
         """Some rows, evenly spread, as floats: at most 500 and about `BATCH_BYTES`; enough to know how the values lie."""
         most = max(1, min(500, BATCH_BYTES // (4 * self.size)))
+        some = self
         if len(self) > most:
-            return self[np.linspace(0, len(self) - 1, most).astype(np.int64)].sample()
-        parts = [b.astype(np.float32) for b in self.batches()]
-        return np.concatenate(parts) if parts else np.zeros((0, self.size), np.float32)
+            some = self[np.linspace(0, len(self) - 1, most).astype(np.int64)]
+        return np.concatenate([some.rows(i, i + 1) for i in range(len(some))] or [np.zeros((0, self.size))]).astype(np.float32)
+
+
+class Words:
+    """A growing column of texts that repeat: places in ``texts`` in a `Spill`, −1 for None."""
+
+    def __init__(self, spill: Spill):
+        self.places = Numbers(spill)
+        self.texts: list[str] = []
+        self._known: dict[str | None, int] = {None: -1}
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def append(self, values: Iterable[str | None]) -> None:
+        """Add rows."""
+        self.places.append(_coded(values, self._known, self.texts)[:, None])
+
+
+class Worded:
+    """Rows of texts that repeat: ``codes`` gives places in ``texts``, −1 for None. `places`: a `Stored`, or ints [n]."""
+
+    row_bytes = 50
+
+    def __init__(self, places: "Stored | np.ndarray", texts: list[str]):
+        self._places, self.texts = places, texts
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, rows: np.ndarray) -> "Worded":
+        return Worded(self._places[rows], self.texts)
+
+    def codes(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+        """Ints [m] of some rows, of all by default."""
+        end = len(self) if end is None else min(end, len(self))
+        return self._places.rows(begin, end)[:, 0] if isinstance(self._places, Stored) else self._places[begin:end]
+
+    def rows(self, begin: int, end: int) -> np.ndarray:
+        """Some rows as objects, text or None."""
+        codes = self.codes(begin, end)
+        out = np.empty(len(codes), dtype=object)
+        out[:] = [None if c < 0 else self.texts[c] for c in codes.tolist()]
+        return out
+
+    def text(self, i: int) -> str | None:
+        """One row."""
+        return self.rows(i, i + 1)[0]
+
+    def counts(self) -> Counter[str]:
+        """How often each text occurs, those that do in the order of ``texts``."""
+        codes = self.codes()
+        seen = np.bincount(codes[codes >= 0], minlength=len(self.texts))
+        return Counter({self.texts[c]: int(seen[c]) for c in np.flatnonzero(seen).tolist()})
+
+    @property
+    def missing(self) -> int:
+        """How many rows have none."""
+        return int(np.count_nonzero(self.codes() < 0))
+
+
+class Nodes:
+    """A growing column of series or trees, each [m, width] floats, in a `Spill`."""
+
+    def __init__(self, spill: Spill, width: int):
+        self.values, self.lengths, self.begins, self.width = Numbers(spill, width), Numbers(spill), Numbers(spill), width
+
+    def append(self, values: np.ndarray) -> None:
+        """Add rows [n] of objects."""
+        if not len(values):
+            return
+        lengths = np.array([len(v) for v in values], dtype=np.int64)
+        self.begins.append((len(self.values) + np.cumsum(lengths) - lengths)[:, None])
+        self.lengths.append(lengths[:, None])
+        self.values.append(np.concatenate(list(values)).astype(np.float64, copy=False))
+
+
+class StoredNodes:
+    """Rows of `Nodes`, in the order of `index` (which rises)."""
+
+    def __init__(self, column: Nodes, index: np.ndarray | None = None):
+        self._column = column
+        self._begins, self._lengths = Stored(column.begins, index), Stored(column.lengths, index)
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def __getitem__(self, rows: np.ndarray) -> "StoredNodes":
+        out = StoredNodes.__new__(StoredNodes)
+        out._column, out._begins, out._lengths = self._column, self._begins[rows], self._lengths[rows]
+        return out
+
+    @property
+    def row_bytes(self) -> int:
+        """About the bytes of a row in memory."""
+        return 8 * self._column.width * max(1, len(self._column.values) // max(1, len(self._column.lengths)))
+
+    def lengths(self) -> np.ndarray:
+        """Nodes of each row: ints [n]."""
+        return self._lengths.whole()[:, 0]
+
+    def rows(self, begin: int, end: int) -> np.ndarray:
+        """Some rows as objects, each [m, width]."""
+        begins, lengths = self._begins.rows(begin, end)[:, 0], self._lengths.rows(begin, end)[:, 0]
+        out = np.empty(len(begins), dtype=object)
+        if not len(begins):
+            return out
+        low, high = int(begins[0]), int(begins[-1] + lengths[-1])
+        close = self._column.values.take(np.arange(low, high)) if high - low <= 2 * lengths.sum() else None  # one look at the file
+        for i, (a, n) in enumerate(zip(begins.tolist(), lengths.tolist())):
+            out[i] = self._column.values.take(np.arange(a, a + n)) if close is None else close[a - low:a - low + n]
+        return out
+
+    def batches(self) -> Iterator[np.ndarray]:
+        """All rows in order, about `BATCH_BYTES` at a time."""
+        step = max(1, BATCH_BYTES // self.row_bytes)
+        for begin in range(0, len(self), step):
+            yield self.rows(begin, begin + step)
+
+
+def seen(column: "Numbers | Words | Nodes") -> "Stored | Worded | StoredNodes":
+    """All rows of a column that grew."""
+    if isinstance(column, Words):
+        return Worded(Stored(column.places), column.texts)
+    return StoredNodes(column) if isinstance(column, Nodes) else Stored(column)
 
 
 class Texts:
-    """Texts that hardly repeat, kept in a file while a feed is read; in memory is only where each ends. None and "" are one."""
+    """Texts that hardly repeat, in a `Spill`. None and "" are one."""
 
-    def __init__(self, folder: Path):
-        self._file = tempfile.TemporaryFile(dir=folder)
-        self._ends = array("q")
-        self._end = 0
+    def __init__(self, spill: Spill):
+        self._spill, self._ends = spill, Numbers(spill, 2)
+
+    def __len__(self) -> int:
+        return len(self._ends)
 
     def extend(self, texts: Iterable[str | None]) -> None:
         """Add texts at the end."""
-        for text in texts:
-            if text:
-                content = text.encode("utf-8", "surrogatepass")
-                self._file.write(content)
-                self._end += len(content)
-            self._ends.append(self._end)
-        self._file.flush()
+        contents = [(text or "").encode("utf-8", "surrogatepass") for text in texts]
+        if contents:
+            ends = self._spill.write(b"".join(contents)) + np.cumsum([len(c) for c in contents], dtype=np.int64)
+            self._ends.append(np.stack([ends - [len(c) for c in contents], ends], axis=1))
+
+    def take(self, rows: np.ndarray) -> list[str | None]:
+        """Texts by their places, which rise."""
+        ends = self._ends.take(rows)
+        if not len(ends):
+            return []
+        if (ends[:, 1] - ends[:, 0]).any() and ends[-1, 1] - ends[0, 0] <= BATCH_BYTES:  # they lie close: one look at the file
+            begun = int(ends[0, 0])
+            content = self._spill.read(begun, int(ends[-1, 1]) - begun)
+            return [content[a - begun:b - begun].decode("utf-8", "surrogatepass") if b > a else None for a, b in ends.tolist()]
+        return [self._spill.read(a, b - a).decode("utf-8", "surrogatepass") if b > a else None for a, b in ends.tolist()]
 
     def __getitem__(self, i: int) -> str | None:
-        begin, end = self._ends[i - 1] if i else 0, self._ends[i]
-        return os.pread(self._file.fileno(), end - begin, begin).decode("utf-8", "surrogatepass") if end > begin else None
+        return self.take(np.array([i]))[0]
 
 
 class Codes:
@@ -139,12 +312,7 @@ class Codes:
 
     def extend(self, texts: Iterable[str | None]) -> None:
         """Add rows at the end."""
-        for text in texts:
-            code = self._places.get(text)
-            if code is None:
-                code = self._places[text] = len(self.texts)
-                self.texts.append(text)
-            self._codes.append(code)
+        self._codes.frombytes(_coded(texts, self._places, self.texts).tobytes())
 
     @property
     def codes(self) -> np.ndarray:
@@ -160,3 +328,15 @@ class Codes:
 
     def __iter__(self) -> Iterator[str | None]:
         return (None if code < 0 else self.texts[code] for code in self._codes)
+
+
+def _coded(values: Iterable[str | None], known: dict[str | None, int], texts: list[str]) -> np.ndarray:
+    """Each text's place in `texts`, which grow by those that `known` hasn't: ints [m]."""
+    out = []
+    for v in values:
+        code = known.get(v)
+        if code is None:
+            code = known[v] = len(texts)
+            texts.append(v)
+        out.append(code)
+    return np.array(out, dtype=np.int32)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+import hashlib
 
 import numpy as np
 
 from .program import Field
-from .stored import Stored
+from .stored import BATCH_BYTES, Stored, Worded
 
 MOST_ROWS = 20_000
 MOST_NUMBERS = 20_000_000
@@ -15,56 +15,49 @@ SIDE = 8
 """Pictures are compared by the means of so many blocks a side, in `LEVELS` levels of what there is."""
 
 LEVELS = 32
+LARGE = 8
+"""A longer vector is no row of a table: its rows are not compared."""
+
 FEWEST_NUMBERS = 4
 """With fewer numbers, rows that agree in three digits are no surprise."""
 
 
-def copies(told: np.ndarray, labels: Sequence[str | None]) -> tuple[int, int]:
+def copies(told: np.ndarray, labels: np.ndarray) -> tuple[int, int]:
     """How many rows have the very input of an earlier row, and how many rows share their input with another label.
 
-    `told` are ints, equal where inputs are.
+    `told` are ints, equal where inputs are; `labels` ints, equal where labels are.
     """
     seen = np.bincount(told)
     said: dict[int, set] = {}
     for i in np.flatnonzero(seen[told] > 1).tolist():
-        said.setdefault(int(told[i]), set()).add(labels[i])
+        said.setdefault(int(told[i]), set()).add(int(labels[i]))
     return int(len(told) - np.count_nonzero(seen)), sum(int(seen[u]) for u, those in said.items() if len(those) > 1)
 
 
-def near(inputs: list[tuple[Field, np.ndarray]], n: int, told: np.ndarray) -> int:
+def near(inputs: list[tuple[Field, Stored | Worded]], n: int, told: np.ndarray) -> int:
     """How many of the first `MOST_ROWS` rows are nearly another row: equal when rounded, but not in truth."""
     n = min(n, MOST_ROWS)
-    parts, numbers = [], 0
-    for f, values in inputs:
-        if f.ragged:
-            return 0
-        if f.is_class:
-            _, codes = np.unique(np.array([v if v is not None else "" for v in values[:n]], dtype=str), return_inverse=True)
-            parts.append(codes.reshape(n, 1))
-            continue
-        if isinstance(values, Stored):
-            if f.rank < 2 or min(f.shape[:2]) < 2 * SIDE:
-                return 0  # no picture, or one so small that rounding would make different ones equal
-            some = values[np.arange(n)]
-            parts.append(np.concatenate([_blocks(f, b) for b in some.batches()]) if n else np.zeros((0, 1)))
-            numbers += SIDE * SIDE
-            continue
-        values = np.asarray(values[:n], dtype=np.float64)
-        if f.rank >= 2 and min(f.shape[:2]) >= 2 * SIDE:
-            parts.append(_blocks(f, values))
-            numbers += SIDE * SIDE
-        elif f.rank >= 2:
-            return 0  # so small that rounding would make different pictures equal
-        else:
-            numbers += f.size
-            parts.append(_rounded(values))
-    if not parts or numbers < FEWEST_NUMBERS or n * sum(p.shape[1] for p in parts) > MOST_NUMBERS:
+    width = numbers = 0
+    for f, _ in inputs:
+        blocks = f.rank >= 2 and min(f.shape[:2]) >= 2 * SIDE
+        if f.ragged or not blocks and (f.rank >= 2 or f.size >= LARGE):
+            return 0  # so small a picture that rounding would make different ones equal, or no picture
+        width += SIDE * SIDE if blocks else f.size
+        numbers += 0 if f.is_class else SIDE * SIDE if blocks else f.size
+    if numbers < FEWEST_NUMBERS or n * width > MOST_NUMBERS:
         return 0
-    whole = np.ascontiguousarray(np.concatenate([p.astype(np.float64) for p in parts], axis=1))
-    rows = [whole[i].tobytes() for i in range(n)]
     exact: dict[bytes, set] = {}
-    for row, u in zip(rows, told[:n].tolist()):
-        exact.setdefault(row, set()).add(u)
+    rows: list[bytes] = []
+    largest = max(v.row_bytes for _, v in inputs)
+    step = max(1, min(1000, BATCH_BYTES // largest))
+    for begin in range(0, n, step):
+        end = min(n, begin + step)
+        parts = [v.codes(begin, end)[:, None] if f.is_class else _blocks(f, v.rows(begin, end)) if f.rank >= 2 else _rounded(v.rows(begin, end).astype(np.float64))
+                 for f, v in inputs]
+        whole = np.ascontiguousarray(np.concatenate([p.astype(np.float64) for p in parts], axis=1))
+        for row, u in zip(whole, told[begin:end].tolist()):
+            rows.append(hashlib.blake2b(row.tobytes(), digest_size=16).digest())
+            exact.setdefault(rows[-1], set()).add(u)
     return sum(len(exact[row]) > 1 for row in rows)
 
 

@@ -14,6 +14,16 @@ from typing import Any, Iterator, Sequence
 from ..fault import Fault, one_sentence
 
 
+MOST_ROWS = 20_000
+MOST_CELLS = 500_000
+"""So many rows, and about so many cells as Python values, are in memory at one time."""
+
+
+def rows_at_once(columns: int) -> int:
+    """How many rows of a table of so many columns a block has."""
+    return max(200, min(MOST_ROWS, MOST_CELLS // max(1, columns)))
+
+
 @dataclass
 class Problem:
     """Why a row (``at``: its place in the block) can't be taken: what stands where, why, and what to do."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import mmap
+import tempfile
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
@@ -11,8 +14,12 @@ from . import Block, Options, Source
 _ROWS = 20000
 _BUFFER = 64 * 1024
 """Bytes of each column of a Parquet file that are read ahead."""
+_PAGE = 1 << 20
+"""About so large are the pages that Parquet's writers make; one of each column that is read is in memory."""
+_TOGETHER = 64_000_000
+"""Columns whose pages take more are not read side by side, but some at a time, to the side."""
 
-_VALUES = 4_000_000
+_VALUES = 1_000_000
 """About so many numbers are read at one time."""
 
 
@@ -41,7 +48,7 @@ class _Columns(Source):
         self.rows_at_once = max(1, min(_ROWS, _VALUES // wide))
 
     def _batches(self, names: list[str]) -> Iterator[tuple[Any, int]]:
-        """Record batches of the columns, each with the bytes read so far."""
+        """Record batches of the columns, of `rows_at_once` at most, each with the bytes read so far."""
         raise NotImplementedError
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
@@ -52,11 +59,9 @@ class _Columns(Source):
         while True:
             try:
                 batch, read = next(batches)
-                for begin in range(0, batch.num_rows, self.rows_at_once):
-                    part = batch.slice(begin, self.rows_at_once)
-                    columns = {n: values_of(part.column(i)) for i, n in enumerate(wanted)}
-                    yield Block(columns, range(at, at + part.num_rows), None, read=read)
-                    at += part.num_rows
+                columns = {n: values_of(batch.column(i)) for i, n in enumerate(wanted)}
+                yield Block(columns, range(at, at + batch.num_rows), None, read=read)
+                at += batch.num_rows
             except StopIteration:
                 return
             except (OSError, pa.ArrowException, ValueError, OverflowError, NotImplementedError) as error:
@@ -83,26 +88,71 @@ class Parquet(_Columns):
 
     def _batches(self, names: list[str]) -> Iterator[tuple[Any, int]]:
         at = 0
-        for batch in self._file.iter_batches(self.rows_at_once, columns=names):
-            at += batch.num_rows
-            batch = batch.select(names)
-            yield batch, int(self.size * min(1.0, at / max(1, self.rows)))
+        for group in range(self._file.num_row_groups):
+            for batch in self._of_group(group, names):
+                at += batch.num_rows
+                yield batch, int(self.size * min(1.0, at / max(1, self.rows)))
+
+    def _of_group(self, group: int, names: list[str]) -> Iterator[Any]:
+        """A row group's batches. Where a page of every column would be too much, the columns are read one bundle after the other,
+        and brought together again from files on the side."""
+        import pyarrow as pa
+        bundles = self._bundles(group, names)
+        if len(bundles) <= 1:
+            for batch in self._file.iter_batches(self.rows_at_once, row_groups=[group], columns=names):
+                yield batch.select(names)
+            return
+        with tempfile.TemporaryDirectory(prefix="easeml-") as folder, contextlib.ExitStack() as files:
+            readers = []
+            for i, bundle in enumerate(bundles):
+                path = f"{folder}/{i}"
+                with pa.OSFile(path, "wb") as f:
+                    writer = None
+                    for batch in self._file.iter_batches(self.rows_at_once, row_groups=[group], columns=bundle):
+                        writer = writer or pa.ipc.new_stream(f, batch.schema)
+                        writer.write_batch(batch)
+                    if writer:
+                        writer.close()
+                if writer:
+                    readers.append(pa.ipc.open_stream(files.enter_context(pa.OSFile(path, "rb"))))
+            for parts in zip(*readers):
+                columns = {n: c for part in parts for n, c in zip(part.schema.names, part.columns)}
+                yield pa.record_batch([columns[n] for n in names], names=names)
+
+    def _bundles(self, group: int, names: list[str]) -> list[list[str]]:
+        """The columns in bundles whose pages fit in memory together."""
+        meta, wide = self._file.metadata.row_group(group), {}
+        for i in range(meta.num_columns):
+            column = meta.column(i)
+            top = column.path_in_schema.split(".", 1)[0]
+            wide[top] = wide.get(top, 0) + _BUFFER + 2 * min(_PAGE, column.total_uncompressed_size)
+        out: list[list[str]] = []
+        held = 0
+        for n in names:
+            if not out or held + wide.get(n, _PAGE) > _TOGETHER:
+                out.append([])
+                held = 0
+            out[-1].append(n)
+            held += wide.get(n, _PAGE)
+        return out
 
 
 class Arrow(_Columns):
-    """An Arrow IPC file (Feather) or stream, batch by batch from mapped memory."""
+    """An Arrow IPC file (Feather) or stream, batch by batch from mapped memory, whose pages are given back at once."""
 
     def __init__(self, name: str, path: Path, options: Options):
         super().__init__(name, path)
         import pyarrow as pa
         try:
-            self._map = pa.memory_map(str(path), "r")
+            with open(path, "rb") as f:
+                self._map = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+            self._source = pa.BufferReader(pa.py_buffer(self._map))
             try:
-                self._file, self._stream = pa.ipc.open_file(self._map), None
+                self._file, self._stream = pa.ipc.open_file(self._source), None
                 schema = self._file.schema
             except pa.ArrowInvalid:
-                self._map.seek(0)
-                self._file, self._stream = None, pa.ipc.open_stream(self._map)
+                self._source.seek(0)
+                self._file, self._stream = None, pa.ipc.open_stream(self._source)
                 schema = self._stream.schema
         except (OSError, pa.ArrowException, ValueError, OverflowError) as error:
             raise self.broken(self.what, error) from None
@@ -112,7 +162,11 @@ class Arrow(_Columns):
         batches = self._stream if self._file is None else (self._file.get_batch(i) for i in range(self._file.num_record_batches))
         for batch in batches:
             batch.validate(full=True)  # a broken offset must not be followed
-            yield batch.select(names), min(self.size, self._map.tell())
+            batch = batch.select(names)
+            for begin in range(0, batch.num_rows, self.rows_at_once):
+                yield batch.slice(begin, self.rows_at_once), min(self.size, self._source.tell())
+                if hasattr(self._map, "madvise"):  # else the pages of a large file would count as this process's own
+                    self._map.madvise(mmap.MADV_DONTNEED)
 
 
 def values_of(column) -> Any:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Iterator, Sequence
 
 from ..fault import Fault
-from . import Block, Options, Problem, Source
+from . import Block, Options, Problem, Source, rows_at_once
 from .header import find_header
 
-_ROWS = 20000
 _NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|", "pipe": "|"}
 _COMMA_NUMBER = re.compile(r"^\s*[+-]?\d+,\d+\s*$")
 
@@ -129,6 +128,7 @@ class CSV(Source):
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         width = len(self.names)
+        at_once = rows_at_once(width)
         with self._open() as f:
             reader = csv.reader(f, delimiter=self._delimiter)
             header, row, line = self._header, 0, 1
@@ -159,7 +159,7 @@ class CSV(Source):
                 records.append(record)
                 rows.append(row)
                 lines.append(at)
-                if len(records) >= _ROWS:
+                if len(records) >= at_once:
                     yield self._block(records, rows, lines, broken, f)
                     records, rows, lines, broken = [], [], [], []
             if records:

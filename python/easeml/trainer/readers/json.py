@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any, Iterator, Sequence
 
 from ..fault import Fault
-from . import Block, Options, Problem, Source
+from . import MOST_ROWS, Block, Options, Problem, Source
 
-_ROWS = 20000
 _CHUNK = 1 << 20
-_BYTES = 64_000_000
-"""A file up to this size is kept parsed; a larger one is read twice, a block at a time."""
-MOST_WHOLE = 1_000_000_000
-"""What may stand in one piece: a single object, or one item of an array."""
+_BYTES = 4_000_000
+"""A file up to this size is kept parsed; a larger one is read twice, a block of about so many characters at a time."""
+MOST_WHOLE = 250_000_000
+"""What may stand in one piece, some eight times of which are then in memory: a single object, or one item of an array."""
 
 _DECODER = json.JSONDecoder()
 _SPACE = " \t\r\n"
@@ -31,6 +30,7 @@ class JSON(Source):
     def __init__(self, name: str, path: Path, options: Options):
         super().__init__(name, path)
         self._kept: list[tuple[int, Any, str | None]] | None = None
+        self._passed = 0  # characters that were read so far, where items are read one by one
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEP))  # trees may be chains
         self._form = self._find_form()
         seen: dict[str, None] = {}
@@ -99,6 +99,7 @@ class JSON(Source):
     def _of_lines(self) -> Iterator[tuple[int, Any, str | None]]:
         with self._open() as f:
             for number, line in enumerate(f, 1):
+                self._passed += len(line)
                 if not line.strip():
                     continue
                 try:
@@ -158,6 +159,7 @@ class JSON(Source):
                     if end == len(window) and isinstance(value, (int, float)) and more():
                         continue  # the number may go on
                     break
+                self._passed += end - at
                 at = end
                 number += 1
                 yield number, {f"column_{i + 1}": x for i, x in enumerate(value)} if isinstance(value, list) else value, None
@@ -202,11 +204,11 @@ class JSON(Source):
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         wanted = [n for n in self.names if names is None or n in names]
         some: list[tuple[int, Any, str | None]] = []
-        read = 0
+        read = self._passed = begun = 0
         for item in self._items():
             some.append(item)
-            if len(some) >= _ROWS:
-                read += len(some)
+            if len(some) >= MOST_ROWS or self._passed - begun >= _BYTES:
+                read, begun = read + len(some), self._passed
                 yield self._block(some, wanted, read)
                 some = []
         if some:
@@ -221,5 +223,5 @@ class JSON(Source):
                 broken.append(Problem(i, None, str(value)[:60], "not an object with the columns' names", 'write it as {"column": value, …}'))
         columns = {k: [value.get(k) if isinstance(value, dict) else None for _, value, _ in some] for k in wanted}
         places = [number for number, _, _ in some]
-        done = int(self.size * min(1.0, read / len(self._kept))) if self._kept is not None else 0
+        done = int(self.size * min(1.0, read / len(self._kept))) if self._kept is not None else min(self.size, self._passed)
         return Block(columns, places, places if self._form == "lines" else None, broken, read=done)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import os
+import shutil
+import struct
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any, Iterator, Sequence
@@ -12,7 +17,7 @@ from ..fault import Fault
 from ..memory import says
 from . import Block, Options, Source
 
-_BYTES = 32_000_000
+_BYTES = 8_000_000
 """About so much is handed out at one time."""
 MOST_BYTES = 40_000_000_000
 """What an NPZ may take, unpacked."""
@@ -35,7 +40,7 @@ class Arrays(Source):
             fields = getattr(a.dtype, "names", None)
             if fields:
                 for f in fields:
-                    self._arrays[f if len(arrays) == 1 else f"{name}/{f}"] = _Field(a, f)
+                    self._arrays[f if len(arrays) == 1 else f"{name}/{f}"] = _Part(a, f)
             else:
                 self._arrays[name] = a
         odd = {k: "complex numbers" if a.dtype.kind == "c" else "raw bytes" for k, a in self._arrays.items() if a.dtype.kind in "cV"}
@@ -74,19 +79,66 @@ class Arrays(Source):
             yield Block({k: self._read(k, at, end) for k in used}, range(at, end), None, read=int(self.size * end / n))
 
 
-class _Field:
-    """A field of an array of records, read when it is asked for."""
+class Lying:
+    """An array that lies in a file: slices along its first axis are read when they are asked for, the last one is kept.
 
-    def __init__(self, records: Any, field: str):
-        self._records, self._field = records, field
-        kind = records.dtype[field]
-        self.dtype, self.shape = kind.base, (*records.shape, *kind.shape)
+    It begins at byte `offset`; `fortran`: its first axis runs fastest. `kept` is held as long as it is.
+    """
+
+    def __init__(self, path: Path, offset: int, shape: tuple[int, ...], dtype: np.dtype, fortran: bool, kept: Any = None):
+        self._file, self._offset, self._fortran, self._kept = open(path, "rb", buffering=0), offset, fortran and len(shape) > 1, kept
+        self.shape, self.dtype = shape, dtype
+        size = dtype.itemsize * math.prod(shape)
+        if size > os.fstat(self._file.fileno()).st_size - offset:
+            raise ValueError("it breaks off")
+        self._last: tuple[int, int, np.ndarray] | None = None
+
+    @property
+    def ndim(self) -> int:
+        """Its axes."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        begin, end, _ = rows.indices(self.shape[0])
+        end = max(begin, end)
+        if self._last is None or self._last[:2] != (begin, end):
+            self._last = begin, end, self._read(begin, end)
+        return self._last[2]
+
+    def _read(self, begin: int, end: int) -> np.ndarray:
+        inner, width = math.prod(self.shape[1:]), self.dtype.itemsize
+        if not (end - begin) * inner * width:
+            return np.zeros((end - begin, *self.shape[1:]), self.dtype)
+        if not self._fortran:
+            content = self._at(begin * inner * width, (end - begin) * inner * width)
+            return np.frombuffer(content, self.dtype).reshape(end - begin, *self.shape[1:])
+        columns = [self._at((k * self.shape[0] + begin) * width, (end - begin) * width) for k in range(inner)]
+        return np.frombuffer(b"".join(columns), self.dtype).reshape(*self.shape[:0:-1], end - begin).T
+
+    def _at(self, offset: int, count: int) -> bytes:
+        content = os.pread(self._file.fileno(), count, self._offset + offset)
+        if len(content) < count:
+            raise ValueError("it breaks off")
+        return content
+
+
+class _Part:
+    """A field of an array of records, or a column of a matrix, read when it is asked for."""
+
+    def __init__(self, whole: Any, field: str | None = None, column: int = 0):
+        self._whole, self._field, self._column = whole, field, column
+        kind = whole.dtype if field is None else whole.dtype[field]
+        self.dtype, self.shape = kind.base, (*(whole.shape if field is not None else whole.shape[:1]), *kind.shape)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows) -> np.ndarray:
-        return np.asarray(self._records[rows][self._field])
+        some = self._whole[rows]
+        return np.asarray(some[:, self._column] if self._field is None else some[self._field])
 
 
 def times(values: np.ndarray) -> list:
@@ -97,6 +149,22 @@ def times(values: np.ndarray) -> list:
     return [None if np.isnat(v) else str(v) for v in values.astype("datetime64[us]").reshape(-1)]
 
 
+def lying(path: Path, offset: int, kept: Any = None) -> Lying:
+    """The array of an NPY file, or of one that begins at a byte of another. Raises ValueError where it is none, or holds objects."""
+    with open(path, "rb") as f:
+        f.seek(offset)
+        version = np.lib.format.read_magic(f)
+        if version == (1, 0):
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(f)
+        elif version == (2, 0):
+            shape, fortran, dtype = np.lib.format.read_array_header_2_0(f)
+        else:
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
+        if dtype.hasobject:
+            raise ValueError("Object arrays are not read")
+        return Lying(path, f.tell(), shape, dtype, fortran, kept)
+
+
 class NPZ(Arrays):
     """The arrays of an NPZ file."""
 
@@ -104,21 +172,17 @@ class NPZ(Arrays):
 
     def __init__(self, name: str, path: Path, options: Options):
         super().__init__(name, path)
-        arrays: dict[str, np.ndarray] = {}
+        arrays: dict[str, Lying] = {}
         try:
             with zipfile.ZipFile(path) as archive:
                 total = sum(z.file_size for z in archive.infolist())
             if total > MOST_BYTES or total > 1_000_000_000 and total > MOST_RATIO * self.size:
                 raise self.fault(f"is refused: unpacked it would take {says(total)}", "Feed it in several parts.")
-            with np.load(path, allow_pickle=False) as archive:
-                for key in archive.files:
-                    try:
-                        array = archive[key]
-                    except ValueError as error:
-                        if "pickle" in str(error) or "Object" in str(error):
-                            raise self._objects(key) from None
-                        raise
-                    if isinstance(array, np.ndarray) and array.ndim:
+            with zipfile.ZipFile(path) as archive:
+                for z in archive.infolist():
+                    key = z.filename.removesuffix(".npy")
+                    array = self._member(archive, z, key) if z.filename.endswith(".npy") else None
+                    if array is not None and array.ndim:
                         arrays[key] = array
         except Fault:
             raise
@@ -127,6 +191,27 @@ class NPZ(Arrays):
         except Exception as error:  # zlib.error, lzma.LZMAError
             raise self.broken("NPZ file", error) from None
         self._took(arrays)
+
+    def _member(self, archive: zipfile.ZipFile, z: zipfile.ZipInfo, key: str) -> "Lying":
+        """A member as an array; one that is packed is unpacked to the side. The archive's checksum is looked at in either case."""
+        folder = None
+        if z.compress_type != zipfile.ZIP_STORED:
+            folder = tempfile.TemporaryDirectory(prefix="easeml-")
+        with archive.open(z) as f, open(Path(folder.name) / "array" if folder else os.devnull, "wb") as out:
+            shutil.copyfileobj(f, out, 1 << 20)
+        path, offset = self.path, 0
+        if folder:
+            path = Path(out.name)
+        else:
+            with open(path, "rb") as f:
+                f.seek(z.header_offset + 26)
+                offset = z.header_offset + 30 + sum(struct.unpack("<HH", f.read(4)))
+        try:
+            return lying(path, offset, kept=folder)
+        except ValueError as error:
+            if "pickle" in str(error) or "Object" in str(error):
+                raise self._objects(key) from None
+            raise
 
     def _objects(self, key: str) -> Fault:
         return Fault(f"{self.name}: the array {key} holds Python objects, which are not read for safety.", where={"file": self.name, "column": key},
@@ -141,9 +226,7 @@ class NPY(Arrays):
     def __init__(self, name: str, path: Path, options: Options):
         super().__init__(name, path)
         try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-            if not isinstance(array, np.ndarray):
-                raise ValueError("it is no array")
+            array = lying(path, 0)
         except ValueError as error:
             if "bject" in str(error) or "pickle" in str(error):
                 raise self.fault("holds Python objects, which are not read for safety", "Save numbers or text: np.save(..., allow_pickle=False).") from None
@@ -154,7 +237,7 @@ class NPY(Arrays):
             raise self.fault("holds one value" if not array.ndim else "holds no rows")
         stem = Path(name).stem or "X"
         if array.ndim == 2 and array.dtype.kind in "fiubUS" and array.shape[1] > 1:
-            columns = {f"column_{i + 1}": array[:, i] for i in range(array.shape[1])}
+            columns = {f"column_{i + 1}": _Part(array, column=i) for i in range(array.shape[1])}
             self._took(columns)
             self.arrays = False
         else:

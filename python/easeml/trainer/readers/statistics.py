@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
-from . import Block, Options, Source
+from . import Block, Options, Source, rows_at_once
 from .kinds import library
 
-_ROWS = 20000
 _READERS = {".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
 
 
@@ -67,16 +66,16 @@ class Statistics(Source):
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         wanted = [n for n in self.names if names is None or n in names]
-        at = 0
+        at, most = 0, rows_at_once(len(wanted))
         while True:
-            found, _ = self._tried(usecols=wanted, row_offset=at, row_limit=_ROWS)
+            found, _ = self._tried(usecols=wanted, row_offset=at, row_limit=most)
             n = len(next(iter(found.values()))) if found else 0
             if not n:
                 return
             yield Block({c: self._column(c, found[c]) for c in wanted}, range(at + 1, at + n + 1), None,
                         read=int(self.size * (at + n) / max(self._rows or at + n, 1)))
             at += n
-            if n < _ROWS:
+            if n < most:
                 return
 
     def _column(self, name: str, values: Any) -> list:

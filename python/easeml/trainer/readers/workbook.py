@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import zipfile
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
 from ..fault import Fault
 from ..memory import says
-from . import Block, Options, Source
-from .header import find_header, width
+from . import Block, Options, Source, rows_at_once
+from .header import LOOKED, find_header, width
 from .kinds import library
 
-_ROWS = 20000
 MOST_BYTES = 4_000_000_000
 """What the sheets of a workbook may take, unpacked."""
 MOST_RATIO = 400
@@ -38,9 +38,16 @@ class Workbook(Source):
         if wanted is None and len(names) > 1:
             self.notes.append(f'{name}: the first sheet, "{sheet}", is read; it also has ' + ", ".join(f'"{n}"' for n in names[1:6]) + (" …" if len(names) > 6 else ""))
         self.sheet = sheet
-        self._rows: list[list[Any]] = self._tried(lambda: book.get_sheet_by_name(sheet).to_python(skip_empty_area=False))
+        self._sheet = self._tried(lambda: book.get_sheet_by_name(sheet))
         del book
         self._find_header(options)
+
+    def _rows(self) -> Iterator[list[Any]]:
+        """The sheet's rows from its first cell on, as Python values one by one."""
+        before = [""] * (self._sheet.start or (0, 0))[1]  # columns that are empty from top to bottom
+        rows = self._tried(lambda: iter(self._sheet.iter_rows()))
+        while (row := self._tried(lambda: next(rows, None))) is not None:
+            yield before + row
 
     def _check_size(self) -> None:
         """Raise `Fault` for a workbook that would unpack to far more than it is."""
@@ -83,44 +90,45 @@ class Workbook(Source):
                          f'Say which: with sheet = "{every[0]}"')
 
     def _find_header(self, options: Options) -> None:
-        rows, given = self._rows, options.header()
-        if not any(width(r) for r in rows):
+        if not any(map(width, self._rows())):
             raise self.fault(f'has nothing in the sheet "{self.sheet}"')
-        if isinstance(given, bool) or given is None:
-            at, named = find_header(rows, lambda c: False)
-            named = named if given is None else given
-        else:
+        given = options.header()
+        fixed = isinstance(given, int) and not isinstance(given, bool)
+        rows = list(itertools.islice(self._rows(), max(LOOKED, given) if fixed else LOOKED))
+        if fixed:
             at, named = given - 1, True
             if at >= len(rows):
                 raise self.fault(f'has only {len(rows)} rows in the sheet "{self.sheet}"', "Name the row that holds the columns' names: with header = 1")
-        wide = max((width(r) for r in rows[at:]), default=0)
+        else:
+            at, named = find_header(rows, lambda c: False)
+            named = named if given is None else given
+        wide = self._last = 0
+        for i, row in enumerate(self._rows()):
+            if (cells := width(row)) and i >= at:
+                wide = max(wide, cells)
+            self._last = i + 1
         if not named:
             self.names = [f"column_{i + 1}" for i in range(wide)]
             self.notes.append(f"{self.name} has no header; its columns are called column_1 to column_{wide}")
             self._first = at
         else:
-            names = (list(rows[at]) + [None] * wide)[:wide]
-            while names and (names[-1] is None or names[-1] == ""):
-                if any(len(r) >= len(names) and r[len(names) - 1] not in (None, "") for r in rows[at + 1:]):
-                    break
-                names.pop()
-            self.names = self.named([_text(c) for c in names])
+            self.names = self.named([_text(c) for c in (list(rows[at]) + [None] * wide)[:wide]])
             self._first = at + 1
             if at:
                 self.notes.append(f'{self.name}: the names of the columns are in row {at + 1}')
-        if self._first >= len(rows):
+        if self._first >= self._last:
             raise self.fault(f'has no rows below the names in the sheet "{self.sheet}"')
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         columns = len(self.names)
+        most = rows_at_once(columns)
         rows, places = [], []
-        for i in range(self._first, len(self._rows)):
-            row = self._rows[i]
-            if width(row):
+        for i, row in enumerate(self._rows()):
+            if i >= self._first and width(row):
                 rows.append([_value(c) for c in (row + [None] * columns)[:columns]])
                 places.append(i + 1)
-            if rows and (len(rows) >= _ROWS or i == len(self._rows) - 1):
-                yield Block(dict(zip(self.names, map(list, zip(*rows)))), places, None, read=int(self.size * (i + 1) / len(self._rows)))
+            if len(rows) >= most:
+                yield Block(dict(zip(self.names, map(list, zip(*rows)))), places, None, read=int(self.size * (i + 1) / self._last))
                 rows, places = [], []
         if rows:
             yield Block(dict(zip(self.names, map(list, zip(*rows)))), places, None, read=self.size)
