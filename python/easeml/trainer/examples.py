@@ -28,13 +28,15 @@ class Examples:
     trees as [n] objects, each [m, width] floats.
 
     ``numbers`` are the examples' numbers in their task; ``parts`` indices into `PARTS`;
-    ``groups`` are ints, equal where rows must not be separated, or None.
+    ``groups`` are ints, equal where rows must not be separated, or None. ``on`` is how many there are where only
+    some were read, else None or their own number.
     """
 
     columns: dict[str, np.ndarray]
     numbers: np.ndarray
     parts: np.ndarray | None = None
     groups: np.ndarray | None = None
+    on: int | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -211,57 +213,134 @@ def _row_groups(columns: dict[str, np.ndarray], inputs: tuple[Field, ...], n: in
     return out
 
 
-def read_examples(folder: Path, program: Program, *, groups: bool = False) -> Examples:
+COPIES = 4
+"""How many times a family may hold the examples: as they were read, a part of them, prepared, and in a form of its own."""
+SHARE = 0.75
+"""The share of its memory that an attempt plans with."""
+OWN_BYTES = 60_000_000
+"""What it needs besides."""
+
+
+def read_examples(folder: Path, program: Program, *, groups: bool = False, memory: int | None = None) -> Examples:
     """The examples of a version's folder that are on, ordered by number.
 
-    With `groups`, rows are also told apart by their inputs (or the index's ``group``), for folds.
+    With `groups`, rows are also told apart by their inputs (or the index's ``group``), for folds. Where the examples don't
+    fit into `memory` bytes `COPIES` times, some of each part are read, evenly spread by their numbers: the same ones always.
     Raises `Fault` with kind data where files are missing, broken, or hold no example that is on.
     """
-    import pyarrow as pa
-
     folder = Path(folder)
     paths = sorted(folder.glob("examples*.arrow"))
     if not paths or not (folder / "index.arrow").exists():
         raise Fault(f"The version's folder {folder.name} holds no examples.", where={"file": str(folder)})
-    tables = [open_arrow(p) for p in paths]
-    index = open_arrow(folder / "index.arrow")
-    numbers = np.concatenate([t.column("number").to_numpy() for t in tables])
-    columns = {}
-    for f in program.fields:
-        missing = [p.name for p, t in zip(paths, tables) if f.name not in t.column_names]
-        if missing:
-            raise Fault(f"{missing[0]} has no column {f.name}.", where={"file": missing[0], "field": f.name})
-        parts = [column_from_arrow(f, t.column(f.name)) for t in tables]
-        columns[f.name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    of = index.column("number").to_numpy()
-    on = np.array(index.column("on").to_pylist(), dtype=bool) if "on" in index.column_names else np.ones(len(of), bool)
-    part_column = index.column("part")
-    if pa.types.is_dictionary(part_column.type):
-        part_column = part_column.cast(part_column.type.value_type)
-    part = np.array([PARTS.index(p) for p in part_column.to_pylist()], dtype=np.int8)
-    order = np.flatnonzero(on)
-    order = order[np.argsort(of[order], kind="stable")]
-    where = np.argsort(numbers, kind="stable")
-    at = np.searchsorted(numbers, of[order], sorter=where)
-    found = at < len(numbers)
-    found[found] = numbers[where[at[found]]] == of[order][found]
-    if not found.all():
-        raise Fault(f"The index names example {of[order][~found][0]}, which no examples file holds.", where={"file": "index.arrow"})
-    if len(order) == 0:
+    index = _Index(folder / "index.arrow")
+    if not len(index.numbers):
         raise Fault("No example is on.", hint="Feed some, or switch some on with refine.")
-    rows = where[at]
-    if len(rows) == len(numbers) and (rows == np.arange(len(rows))).all():
-        examples = Examples(columns, numbers, part[order])  # untouched: still the file's own memory
-    else:
-        examples = Examples({k: v[rows] for k, v in columns.items()}, numbers[rows], part[order])
-    if "label" in index.column_names:
-        _correct(examples, program.outputs[0], index.column("label").take(pa.array(order)).to_pylist())
+    on = len(index.numbers)
+    if memory:
+        index.thin(max(MOST_FEW, int((SHARE * memory - OWN_BYTES) / (COPIES * _row_bytes(paths, program)))))
+    n = len(index.numbers)
+    columns, found = {f.name: _room(f, paths, n) for f in program.fields}, np.zeros(n, bool)
+    for path in paths:
+        for batch in arrow_batches(path):
+            numbers = batch.column("number").to_numpy()
+            at = np.searchsorted(index.numbers, numbers)
+            here = np.flatnonzero((at < n) & (index.numbers[np.minimum(at, n - 1)] == numbers))
+            if not len(here):
+                continue
+            found[at[here]] = True
+            for f in program.fields:
+                values = column_from_arrow(f, batch.column(f.name))
+                if f.ragged:  # else the few that are wanted would hold all of the batch
+                    for i in here.tolist():
+                        columns[f.name][at[i]] = values[i].copy()
+                else:
+                    columns[f.name][at[here]] = values if len(here) == len(values) else values[here]
+    if not found.all():
+        raise Fault(f"The index names example {index.numbers[~found][0]}, which no examples file holds.", where={"file": "index.arrow"})
+    examples = Examples(columns, index.numbers, index.parts, on=on)
+    _correct(examples, program.outputs[0], list(index.labels))
     if groups:
         examples.groups = _row_groups(examples.columns, program.inputs, len(examples))
-        if "group" in index.column_names:
-            examples.groups = _joined(examples.groups, index.column("group").take(pa.array(order)).to_pylist())
+        examples.groups = _joined(examples.groups, list(index.groups))
     return examples
+
+
+MOST_FEW = 200
+"""So many examples are read however little memory there is."""
+
+
+class _Index:
+    """What index.arrow says of the examples that are on, by number."""
+
+    def __init__(self, path: Path):
+        numbers, parts = [np.zeros(0, np.int64)], [np.zeros(0, np.int8)]
+        labels, groups = Codes(), Codes()
+        for batch in arrow_batches(path):
+            names, rows = batch.schema.names, range(batch.num_rows)
+            if "on" in names:
+                rows = np.flatnonzero(batch.column("on").to_numpy(zero_copy_only=False))
+                batch = batch.take(rows)
+            numbers.append(batch.column("number").to_numpy().astype(np.int64))
+            parts.append(np.array([PARTS.index(p) for p in batch.column("part").to_pylist()], dtype=np.int8))
+            for name, column in (("label", labels), ("group", groups)):
+                column.extend(batch.column(name).to_pylist() if name in names else [None] * len(rows))
+        self.numbers, self.parts, self.labels, self.groups = np.concatenate(numbers), np.concatenate(parts), labels, groups
+        if (np.diff(self.numbers) < 0).any():
+            self._keep(np.argsort(self.numbers, kind="stable"))
+
+    def _keep(self, rows: np.ndarray) -> None:
+        self.numbers, self.parts = self.numbers[rows], self.parts[rows]
+        self.labels, self.groups = self.labels.take(rows), self.groups.take(rows)
+
+    def thin(self, most: int) -> None:
+        """Keep about `most` of them: of each part its share, evenly spread."""
+        n = len(self.numbers)
+        if n <= most:
+            return
+        kept = []
+        for part in range(len(PARTS)):
+            rows = np.flatnonzero(self.parts == part)
+            kept.append(rows[np.linspace(0, len(rows) - 1, max(1, round(len(rows) * most / n))).astype(np.int64)] if len(rows) else rows)
+        self._keep(np.sort(np.concatenate(kept)))
+
+
+def _schemas(paths: list[Path]) -> Iterator:
+    import pyarrow as pa
+    for path in paths:
+        try:
+            with pa.OSFile(str(path), "rb") as source:
+                yield path, pa.ipc.open_file(source).schema
+        except (OSError, pa.ArrowInvalid) as error:
+            raise Fault(f"{path.name} can't be read: {error}.", where={"file": path.name}) from None
+
+
+def _room(f: Field, paths: list[Path], n: int) -> np.ndarray:
+    """Room for n values of a field: single precision where none of the files has more."""
+    small = True
+    for path, schema in _schemas(paths):
+        if f.name not in schema.names:
+            raise Fault(f"{path.name} has no column {f.name}.", where={"file": path.name, "field": f.name})
+        kind = schema.field(f.name).type
+        kind = getattr(kind, "value_type", kind)
+        small = small and str(kind) in ("uint8", "int8", "float")
+    if f.is_class or f.ragged:
+        return np.empty(n, dtype=object)
+    return np.empty((n, f.size), np.float32 if small else np.float64)
+
+
+def _row_bytes(paths: list[Path], program: Program) -> float:
+    """About what one example takes as numbers in double precision: a category has a column for each of its levels."""
+    from .batch import MOST_LEVELS
+    first = next(arrow_batches(paths[0]), None)
+    width = 0.0
+    for f in program.fields:
+        if f.ragged:
+            width += 8 * f.width if first is None else 2 * first.column(f.name).nbytes / max(1, len(first))
+        elif f.is_class:
+            width += 8 * (MOST_LEVELS if first is None else min(MOST_LEVELS, len(first.column(f.name).dictionary)))
+        else:
+            width += 8 * f.size
+    return width
 
 
 def _correct(examples: Examples, field: Field, labels: list[str | None]) -> None:

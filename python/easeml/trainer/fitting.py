@@ -17,6 +17,7 @@ from .candidate import Candidate, Pause, Stop
 from .catalogue import find
 from .examples import PARTS, Examples, read_examples, write_arrow
 from .fault import Fault
+from .memory import says
 from .metrics import Guess, find_metric
 from .model import Model, truth_of
 from .program import Target, parse_program, parse_target, settle, template_of
@@ -72,6 +73,7 @@ class Fitting:
             "outcome": "ok", "quality": scored.quality, "metrics": scored.metrics, "quality_interval": list(scored.interval), "n": scored.n,
             "test": test, "steps": report.steps if report else 1, "curve": [list(p) for p in (report.curve if report else [])],
             "model": saved, "predictions": "predictions.arrow", "test_predictions": "test.arrow" if test else None,
+            "sample": self.sample,
         }, reason)
 
     # -- reading
@@ -84,13 +86,19 @@ class Fitting:
         data = trial["data"]
         protocol = data.get("protocol") or {"kind": "holdout"}
         path = (self.attempt.folder / data["path"]).resolve()
-        every = read_examples(path, self.program, groups=protocol.get("kind") == "folds")
+        limit = (trial.get("limits") or {}).get("memory_bytes")
+        every = read_examples(path, self.program, groups=protocol.get("kind") == "folds", memory=limit)
+        self.sample = None
+        if every.on > len(every):
+            self.sample = {"rows": len(every), "of": every.on, "memory_bytes": limit}
+            self.attempt.log.write("warning", code="sample", message=f"It works with {len(every):,} of {every.on:,} examples, evenly spread: "
+                                   f"all of them don't fit into {says(limit)}, the memory of its slot.")
         self.target = self._all_labels(target, every)
         parts = {name: every.part(name) for name in PARTS}
         self.folds = int(protocol.get("k", 5)) if protocol.get("kind") == "folds" else 0
         if not self.folds and len(parts["validation"]) == 0:
             self.attempt.log.write("warning", code="no_validation", message="There is no validation part; 5 folds are used instead.")
-            every = read_examples(path, self.program, groups=True)
+            every = read_examples(path, self.program, groups=True, memory=limit)
             parts = {name: every.part(name) for name in PARTS}
             self.folds = 5
         self.test = parts["test"]

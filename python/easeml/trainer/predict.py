@@ -24,6 +24,9 @@ from .families import DEEP
 from .fault import Fault, one_sentence
 from .wire import Lines, protected_stdout, requests
 
+MEMORY = 4_000_000_000
+"""A version is scored on as many of its examples as fit into so many bytes."""
+
 SURE = 0.8
 """Below so high a probability an answer counts as unsure."""
 
@@ -262,7 +265,7 @@ class Predictor:
         from .model import truth_of
         model, data = self.model, request["data"]
         metric = find_metric(request.get("metric") or model.metric.name, model.target.kind)
-        examples = read_examples(Path(data["path"]), model.program)
+        examples = read_examples(Path(data["path"]), model.program, memory=MEMORY)
         folds = (data.get("protocol") or {}).get("kind") == "folds"
         scored = {}
         for part in ("validation", "test"):

@@ -326,6 +326,12 @@ class Codes:
         code = self._codes[i]
         return None if code < 0 else self.texts[code]
 
+    def take(self, rows: np.ndarray) -> "Codes":
+        """Some of the rows."""
+        out = Codes()
+        out.texts, out._places, out._codes = self.texts, self._places, array("i", self.codes[rows].tobytes())
+        return out
+
     def __iter__(self) -> Iterator[str | None]:
         return (None if code < 0 else self.texts[code] for code in self._codes)
 

@@ -57,6 +57,10 @@ class _Silent:
         return True
 
 
+MEMORY = 6_000_000_000
+"""A study works with as many of the examples as fit into so many bytes."""
+
+
 class Study:
     """What a study needs: the version's examples, and fits on parts of them. ``spec`` is study.json."""
 
@@ -78,7 +82,7 @@ class Study:
     def examples(self, *, groups: bool = False):
         """The examples of the version that are on, in order of their numbers."""
         from .examples import read_examples
-        return read_examples((self.folder / self.spec["data"]["path"]).resolve(), self.program, groups=groups)
+        return read_examples((self.folder / self.spec["data"]["path"]).resolve(), self.program, groups=groups, memory=MEMORY)
 
     def progress(self, step: int, of: int, unit: str) -> None:
         """Tell how far it is; twice a second at most."""
