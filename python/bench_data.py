@@ -1,7 +1,7 @@
 """What reading data costs: `make bench-data`.
 
 Throughput of an ingest beside a plain script with pandas or Pillow, in turns in the same run; the peak of an ingest's own
-memory for two sizes of a file; and how long one `infer` of one example takes with a resident model. Figures are printed, not asserted.
+memory for two sizes of a file, with its slope; and how long one `infer` of one example takes with a resident model. Figures are printed, not asserted.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ TURNS = int(os.environ.get("TURNS", "5"))
 
 TABLE = {"input": {"fields": [{"name": "x", "tensor": [COLUMNS]}], "pointers": []}, "output": {"fields": [{"name": "y", "class_count": 2}], "pointers": []}}
 PICTURES = {"input": {"fields": [{"name": "image", "tensor": [32, 32, 3]}], "pointers": []}, "output": {"fields": [{"name": "y", "class_count": 2}], "pointers": []}}
+
+WIDE = 500
+PROGRAMS = {"png": PICTURES, "wide": {"input": {"fields": [{"name": f"x_{i}", "tensor": [1]} for i in range(WIDE)], "pointers": []}, "output": TABLE["output"]}}
 
 # What a plain script does: read, and have numbers and labels in arrays.
 PEERS = {
@@ -56,14 +59,14 @@ def make(folder: Path, kind: str, rows: int) -> Path:
                 out.seek(0)
                 t.addfile(info, out)
         return path
-    x = rng.normal(size=(rows, COLUMNS)).round(6)
+    x = rng.normal(size=(rows, WIDE if kind == "wide" else COLUMNS)).round(6)
     y = np.array(["no", "yes"])[(x[:, 0] > 0).astype(int)]
     if kind == "npz":
         np.savez(path, x=x, y=y)
         return path
     import pandas as pd
-    t = pd.DataFrame(x, columns=[f"x_{i}" for i in range(COLUMNS)]).assign(y=y)
-    {"csv": lambda: t.to_csv(path, index=False), "parquet": lambda: t.to_parquet(path, row_group_size=20_000), "xlsx": lambda: t.to_excel(path, index=False),
+    t = pd.DataFrame(x, columns=[f"x_{i}" for i in range(x.shape[1])]).assign(y=y)
+    {"wide": lambda: t.to_parquet(path), "arrow": lambda: t.to_feather(path, compression="uncompressed", chunksize=len(t)), "csv": lambda: t.to_csv(path, index=False), "parquet": lambda: t.to_parquet(path, row_group_size=20_000), "xlsx": lambda: t.to_excel(path, index=False),
      "jsonl": lambda: t.to_json(path, orient="records", lines=True)}[kind]()
     return path
 
@@ -102,7 +105,7 @@ def throughput(folder: Path) -> None:
         path = make(folder, kind, rows)
         ours, theirs = [], []
         for _ in range(TURNS):
-            *took, last = ingest(folder, path, PICTURES if kind == "png" else TABLE)
+            *took, last = ingest(folder, path, PROGRAMS.get(kind, TABLE))
             assert last["type"] == "done" and last["accepted"] == rows, last
             ours.append(took)
             theirs.append(timed([sys.executable, "-c", f"p = {str(path)!r}; {PEERS[kind]}"]))
@@ -114,18 +117,25 @@ def throughput(folder: Path) -> None:
         path.unlink()
 
 
+def slope(folder: Path, kind: str, rows: int) -> tuple[list[float], list[float]]:
+    """Sizes and peaks of private bytes, in MB, of an ingest of a file and of one four times as large."""
+    peaks, sizes = [], []
+    for n in (rows, 4 * rows):
+        path = make(folder, kind, n)
+        peaks.append(ingest(folder, path, PROGRAMS.get(kind, TABLE))[2] / 1e6)
+        sizes.append(path.stat().st_size / 1e6)
+        path.unlink()
+    return sizes, peaks
+
+
 def memory(folder: Path) -> None:
-    """The peak of private bytes for a file and one four times as large."""
-    print("Memory: peak of an ingest's own bytes, for a file and one four times as large")
-    for kind, rows in (("csv", 50_000), ("parquet", 100_000), ("jsonl", 50_000), ("png", 1_000)):
-        peaks, sizes = [], []
-        for n in (rows, 4 * rows):
-            path = make(folder, kind, n)
-            peaks.append(ingest(folder, path, PICTURES if kind == "png" else TABLE)[2] / 1e6)
-            sizes.append(path.stat().st_size / 1e6)
-            path.unlink()
+    """Peaks for a file and one four times as large, and what a byte of the file, and an example, adds."""
+    print("Memory: peak of an ingest's own bytes, for a file and one four times as large; what a byte of the file adds, and an example")
+    for kind, rows in (("csv", 50_000), ("parquet", 100_000), ("wide", 5_000), ("arrow", 100_000), ("jsonl", 50_000), ("npz", 100_000), ("png", 2_000)):
+        sizes, peaks = slope(folder, kind, rows)
+        more = peaks[1] - peaks[0]
         print(f"  {kind:8} {rows:8,} examples, {sizes[0]:6.1f} MB: {peaks[0]:5.0f} MB   {4 * rows:8,} examples, {sizes[1]:6.1f} MB: {peaks[1]:5.0f} MB"
-              f"   {(peaks[1] - peaks[0]) * 1e6 / (3 * rows):6.0f} bytes an example", flush=True)
+              f"   {more / (sizes[1] - sizes[0]):6.3f} bytes a byte, {more * 1e6 / (3 * rows):6.0f} an example", flush=True)
 
 
 def latency(folder: Path) -> None:

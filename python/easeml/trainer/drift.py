@@ -22,6 +22,8 @@ FAR = 0.2
 """A distance that matters, beyond what chance gives with so many rows (at the level of 0.1 %, see `_chance`)."""
 
 MOST_ROWS = 5000
+_BYTES = 40_000_000
+"""Of rows that are looked at about so much is held."""
 SAID = 5
 _STEPS = np.linspace(0, 1, 21)
 
@@ -91,6 +93,39 @@ def compare(fields: tuple[Field, ...], known: dict, columns: dict[str, np.ndarra
                 found += _numbers(f, name, known[name], column)
     found.sort(key=lambda d: -d["distance"])
     return [{"field": d["field"], "message": d["message"]} for d in found[:SAID]]
+
+
+class Drift:
+    """New rows, seen block by block, beside those that a model learned from; `known` is what `summarize` kept of these.
+
+    Of many rows some are looked at, evenly spread.
+    """
+
+    def __init__(self, fields: tuple[Field, ...], known: dict | None):
+        self._fields, self._known = fields, known
+        self._held: dict[str, list[np.ndarray]] = {f.name: [] for f in fields}
+        self._rows, self._step, self._most = 0, 1, 2 * MOST_ROWS  # every step-th row is held
+
+    def see(self, columns: dict[str, np.ndarray]) -> None:
+        """Some rows."""
+        n = len(next(iter(columns.values()), ()))
+        if not self._known or not n:
+            return
+        some = np.arange(-self._rows % self._step, n, self._step)
+        for f in self._fields:
+            self._held[f.name].append(np.zeros(len(some)) if f.ragged else columns[f.name][some])
+        self._rows += n
+        held = [len(part) for part in self._held[self._fields[0].name]]
+        if sum(held) > min(self._most, max(FEWEST, _BYTES // max(1, sum(p[-1].nbytes // max(1, len(p[-1])) for p in self._held.values())))):
+            self._step *= 2
+            for name, parts in self._held.items():
+                self._held[name] = [(parts[0] if len(parts) == 1 else np.concatenate(parts))[::2]]
+
+    def says(self) -> list[dict]:
+        """As `compare`."""
+        if not self._known or not self._rows:
+            return []
+        return compare(self._fields, self._known, {name: np.concatenate(parts) for name, parts in self._held.items()})
 
 
 def _missing(name: str, known: dict, share: float, n: int) -> list[dict]:

@@ -17,11 +17,14 @@ import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterator
 
 from .door import knock
+from .drift import Drift
 from .events import dump
 from .families import DEEP
 from .fault import Fault, one_sentence
+from .scale import Scale
 from .wire import Lines, protected_stdout, requests
 
 MEMORY = 4_000_000_000
@@ -128,36 +131,45 @@ class Predictor:
         begun = time.monotonic()
         options = Options(request.get("options") or {})
         using = {k: str(v) for k, v in (request.get("using") or {}).items()}
-        blocks = []
-        for s in request["sources"]:
-            blocks += self._read(str(s["name"]), Path(s["path"]), using, options)
-        self._check_ranges(blocks)
-        drift = self._drift(blocks)
         answers = refused = unsure = 0
         out = Path(request["out"])
         partial = out.with_name(out.name + ".partial")
         top = options.one("top")
         show = bool(options.switch("probabilities")) or top is not None
-        with open(partial, "w", encoding="utf-8") as f:
-            for b in blocks:
-                good = np.flatnonzero(b.good)
-                examples = Examples({k: _floats(v[good]) for k, v in b.columns.items()}, np.arange(len(good)))
-                predicted = self.model.answer(examples) if len(good) else None
-                at = {int(i): k for k, i in enumerate(good)}
-                for i, row in enumerate(b.rows):
-                    line = {"source": b.places[i] if b.places else b.source, "row": row}
-                    if b.echo is not None:
-                        line["values"] = b.echo[i]
-                    if i in at:
-                        self._put(line, predicted[at[i]], show, int(top) if top else None)
-                        answers += 1
-                        unsure += line["sure"] is not None and line["sure"] < SURE
-                    else:
-                        line["refused"] = b.refused[i]
-                        refused += 1
-                    f.write(dump(line) + "\n")
+        scales = [Scale(f, self.model.preparation.state["fields"][f.name]["range"]) for f in self.model.program.inputs if not f.is_class]
+        drift = Drift(self.model.program.inputs, self.model.preparation.state.get("drift"))
+        try:
+            with open(partial, "w", encoding="utf-8") as f:
+                for b in (b for s in request["sources"] for b in self._read(str(s["name"]), Path(s["path"]), using, options)):
+                    good = np.flatnonzero(b.good)
+                    columns = {k: v[good] for k, v in b.columns.items()}
+                    examples = Examples({k: _floats(v) for k, v in columns.items()}, np.arange(len(good)))
+                    for scale in scales:
+                        scale.see(examples.columns[scale.name])
+                    drift.see(columns)
+                    predicted = self.model.answer(examples) if len(good) else None
+                    at = {int(i): k for k, i in enumerate(good)}
+                    for i, row in enumerate(b.rows):
+                        line = {"source": b.places[i] if b.places else b.source, "row": row}
+                        if b.echo is not None:
+                            line["values"] = b.echo[i]
+                        if i in at:
+                            self._put(line, predicted[at[i]], show, int(top) if top else None)
+                            answers += 1
+                            unsure += line["sure"] is not None and line["sure"] < SURE
+                        else:
+                            line["refused"] = b.refused[i]
+                            refused += 1
+                        f.write(dump(line) + "\n")
+            for scale in scales:
+                fault = scale.fault(str(request["sources"][0]["name"]))
+                if fault:
+                    raise fault
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
         os.replace(partial, out)
-        return {"answers": answers, "refused": refused, "unsure": int(unsure), "drift": drift, "seconds": round(time.monotonic() - begun, 4)}
+        return {"answers": answers, "refused": refused, "unsure": int(unsure), "drift": drift.says(), "seconds": round(time.monotonic() - begun, 4)}
 
     def _put(self, line: dict, predicted, show: bool, top: int | None) -> None:
         """Put a row's answer, and how sure it is, into its line."""
@@ -177,7 +189,7 @@ class Predictor:
             at += f.size
         line["answer"], line["sure"] = answer, None
 
-    def _read(self, name: str, path: Path, using: dict, options) -> list[_Rows]:
+    def _read(self, name: str, path: Path, using: dict, options) -> Iterator[_Rows]:
         import numpy as np
         from .convert import Converter
         from .matching import match, pictures_of
@@ -194,7 +206,6 @@ class Predictor:
         source.chosen(used)
         converter, pictures = Converter(source, options.all("missing")), pictures_of(source)
         canons = {b.field.name: Canon.of(b.field) for b in inputs if b.columns[0] in pictures}
-        out = []
         for block in source.blocks(None if source.text else used):
             problems = list(block.broken)
             columns = {}
@@ -212,45 +223,7 @@ class Predictor:
             n = len(block.rows)
             good = np.ones(n, dtype=bool)
             good[list(refused)] = False
-            out.append(_Rows(name, [int(r) for r in block.rows], good, columns, refused, _echo(source, block) if source.text else None, places))
-        return out
-
-    def _drift(self, blocks: list[_Rows]) -> list[dict]:
-        """What lies otherwise in the rows than it did in those that the model learned from."""
-        import numpy as np
-        from .drift import compare
-        known = self.model.preparation.state.get("drift")
-        good = [b for b in blocks if b.good.any()]
-        if not known or not good:
-            return []
-        fields = self.model.program.inputs
-        return compare(fields, known, {f.name: np.concatenate([b.columns[f.name][b.good] for b in good]) for f in fields if not f.ragged} |
-                       {f.name: np.zeros(sum(int(b.good.sum()) for b in good)) for f in fields if f.ragged})
-
-    def _check_ranges(self, blocks: list[_Rows]) -> None:
-        """Refuse files on quite another scale than what the model learned, such as 0–255 where it was 0–16."""
-        import numpy as np
-        for f in self.model.program.inputs:
-            if f.is_class:
-                continue
-            learned = self.model.preparation.state["fields"][f.name]["range"]
-            if learned[0] == learned[1]:  # one value, or none: no scale was learned
-                continue
-            values = [b.columns[f.name][b.good] for b in blocks if b.good.any()]  # pictures as bytes: not all as floats at once
-            if not values:
-                continue
-            if f.ragged:
-                ends = [(np.nanmin(v[:, f.width - f.size:], initial=np.inf), np.nanmax(v[:, f.width - f.size:], initial=-np.inf)) for part in values for v in part]
-                lows, highs = np.array([e[0] for e in ends]), np.array([e[1] for e in ends])
-                fault = _other_scale(f, learned, lows, highs, blocks[0].source)
-                if fault:
-                    raise fault
-                continue
-            lows = np.concatenate([np.nanmin(_floats(v), axis=1, initial=np.inf) for v in values])
-            highs = np.concatenate([np.nanmax(_floats(v), axis=1, initial=-np.inf) for v in values])
-            fault = _other_scale(f, learned, lows, highs, blocks[0].source)
-            if fault:
-                raise fault
+            yield _Rows(name, [int(r) for r in block.rows], good, columns, refused, _echo(source, block) if source.text else None, places)
 
     def rescore(self, request: dict) -> dict:
         """The loaded model's scores on a version's validation and test part; None for a part that isn't there.
@@ -299,38 +272,6 @@ class Predictor:
 def _floats(values):
     """Pictures' bytes as floats; everything else as it is."""
     return values.astype("float32") if values.dtype.kind == "u" else values
-
-
-def _other_scale(f, learned: list[float], lows, highs, source: str) -> Fault | None:
-    """The fault for a tenth or more of the rows lying grossly outside; None where they don't.
-
-    Tensors of 8 numbers or more: beyond thrice the learned width, or all within a tenth of it.
-    Single numbers vary more by nature (a year, a price): beyond 20 times the largest seen.
-    """
-    import numpy as np
-    low, high = learned
-    width = (high - low) or 1.0
-    if f.size >= 8:
-        outside = (highs > high + 3 * width) | (lows < low - 3 * width)
-    else:
-        largest = 20 * max(abs(low), abs(high), 1e-12)
-        outside = (highs > largest) | (lows < -largest)
-    many = outside.mean() >= 0.1
-    spans = f"{_figure(low)}–{_figure(high)}"
-    if many:
-        top, bottom = highs.max(), lows.min()
-        reach = f"up to {_figure(top)}" if top > high + width else f"down to {_figure(bottom)}"
-        what = "values" if f.size > 1 else f"{f.name}"
-        return Fault(f"{source} differs from what was learned: {what} {reach}, so far {spans}. Nothing was written.",
-                     where={"file": source, "field": f.name}, hint="Bring the values to the scale of the examples that were fed.")
-    if f.size >= 8 and len(highs) >= 10 and np.isfinite(highs).all() and highs.max() - lows.min() < width / 10 and low <= lows.min():
-        return Fault(f"{source} differs from what was learned: values only up to {_figure(highs.max())}, so far {spans}. Nothing was written.",
-                     where={"file": source, "field": f.name}, hint="Bring the values to the scale of the examples that were fed.")
-    return None
-
-
-def _figure(x: float) -> str:
-    return f"{x:,.0f}" if float(x).is_integer() and abs(x) < 1e12 else f"{x:.4g}"
 
 
 def _echo(source, block) -> list[dict]:

@@ -38,7 +38,7 @@ def deal(strata: np.ndarray, units: np.ndarray, order: Sequence[int], shares: Se
     held, ends = held[begins], np.append(begins[1:], np.int32(n))
     lack = lacks.tolist()
     overall = lacks.sum(axis=0).tolist()
-    out = np.empty(n, dtype=np.int8)
+    out = np.empty(n, dtype=np.int16)
     buckets = range(count)
 
     def give(to: list[int], of: list[int], bucket: int) -> None:

@@ -7,13 +7,18 @@ so that ten thousand cost no more memory than one.
 
 from __future__ import annotations
 
+import bisect
 import posixpath
 import re
 import stat
 import tarfile
 import zipfile
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from ..fault import Fault, one_sentence
 
@@ -36,6 +41,61 @@ class Member:
     stored: str
 
 
+class Members(Sequence):
+    """Members of an archive, sorted by path: a few dozen bytes of memory each."""
+
+    def __init__(self):
+        self._paths, self._ends = bytearray(), array("q")
+        self._sizes, self._offsets = array("q"), array("q")
+        self._stored: dict[int, str] = {}  # names that a path isn't the same as
+        self._order: np.ndarray | None = None
+
+    def add(self, path: str, size: int, offset: int | None, stored: str) -> None:
+        """One more member."""
+        if stored not in ("", path):
+            self._stored[len(self._sizes)] = stored
+        self._paths += path.encode("utf-8", "surrogatepass")
+        self._ends.append(len(self._paths))
+        self._sizes.append(size)
+        self._offsets.append(-1 if offset is None else offset)
+
+    def sort(self) -> None:
+        """Put them in the order of their paths, as most archives have them."""
+        n = len(self)
+        if any(self._path(i) > self._path(i + 1) for i in range(n - 1)):
+            self._order = np.array(sorted(range(n), key=self._path), dtype=np.int32)
+
+    def only(self, meant) -> "Members":
+        """Those whose path is `meant`, a callable."""
+        out = Members.__new__(Members)
+        out.__dict__.update(self.__dict__)
+        out._order = np.array([j for i in range(len(self)) if meant(self._path(j := self._at(i)))], dtype=np.int32)
+        return out
+
+    def find(self, path: str) -> Member | None:
+        """The member of a path; None where there is none."""
+        at = bisect.bisect_left(range(len(self)), path, key=lambda i: self._path(self._at(i)))
+        return self[at] if at < len(self) and self._path(self._at(at)) == path else None
+
+    def _at(self, i: int) -> int:
+        return i if self._order is None else int(self._order[i])
+
+    def _path(self, j: int) -> str:
+        return self._paths[self._ends[j - 1] if j else 0:self._ends[j]].decode("utf-8", "surrogatepass")
+
+    def __len__(self) -> int:
+        return len(self._sizes) if self._order is None else len(self._order)
+
+    def __getitem__(self, i: int | slice) -> "Member | list[Member]":
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        if not 0 <= i < len(self):
+            raise IndexError(i)
+        j = self._at(i)
+        path = self._path(j)
+        return Member(path, self._sizes[j], None if self._offsets[j] < 0 else self._offsets[j], self._stored.get(j, path))
+
+
 class Archive:
     """An open tar (uncompressed) or zip. ``members``: its files, sorted by path; what systems leave behind is not among them.
 
@@ -51,14 +111,16 @@ class Archive:
         except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError, OverflowError) as error:
             raise Fault(f"{name} is not a whole archive ({one_sentence(error)[:120]}).", where={"file": name},
                         hint="Download or save it again.") from None
-        found.sort(key=lambda m: m.path)
-        for a, b in zip(found, found[1:]):
-            if a.path == b.path:
-                raise self._refused(f"it holds {a.path} twice")
+        found.sort()
+        before = None
+        for member in found:
+            if member.path == before:
+                raise self._refused(f"it holds {before} twice")
+            before = member.path
         self.members = found
 
-    def _of_tar(self) -> list[Member]:
-        found: list[Member] = []
+    def _of_tar(self) -> Members:
+        found = Members()
         total = 0
         with tarfile.open(self._path, "r:") as tar:
             while (t := tar.next()) is not None:
@@ -74,11 +136,11 @@ class Archive:
                 if t.offset_data + t.size > self.size:
                     raise tarfile.ReadError(f"it breaks off within {_clean(t.name)}")
                 if (path := self._checked(t.name)) is not None:
-                    found.append(Member(path, t.size, t.offset_data, ""))
+                    found.add(path, t.size, t.offset_data, "")
         return found
 
-    def _of_zip(self) -> list[Member]:
-        found: list[Member] = []
+    def _of_zip(self) -> Members:
+        found = Members()
         total = 0
         self._zip = zipfile.ZipFile(self._path)
         for z in self._zip.infolist():
@@ -94,10 +156,10 @@ class Archive:
                 raise Fault(f"{self.name} is encrypted.", where={"file": self.name}, hint="Save it without a password.")
             total = self._within(found, total, z.file_size)
             if path is not None:
-                found.append(Member(path, z.file_size, None, z.filename))
+                found.add(path, z.file_size, None, z.filename)
         return found
 
-    def _within(self, found: list[Member], total: int, size: int) -> int:
+    def _within(self, found: Members, total: int, size: int) -> int:
         """The unpacked size so far, with one more member. Raises `Fault` beyond a limit."""
         from ..memory import says
         total += size

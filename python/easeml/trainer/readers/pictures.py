@@ -15,7 +15,7 @@ from typing import Iterator, Sequence
 from ..fault import Fault
 from ..decode import MOST_BYTES, OTHER_ENDINGS, is_picture
 from . import Block, Options, Source
-from .archive import Archive, Member
+from .archive import Archive, Member, Members
 from .kinds import open_kind
 
 _ROWS = 64
@@ -68,7 +68,7 @@ class Pictures(Source):
     def __init__(self, name: str, path: Path, options: Options):
         super().__init__(name, path)
         self._archive = Archive(name, path)
-        found = [m for m in self._archive.members if is_picture(m.path)]
+        found = self._archive.members.only(is_picture)
         if not found:
             raise self._no_pictures()
         self._table = self._find_table(found, options)
@@ -79,7 +79,7 @@ class Pictures(Source):
         else:
             self.names, self.decimal, self.counted_from = ["file"], ".", 1
             self.pictures = {"file"}
-            self._found, self._classes = found, _classes([m.path for m in found])
+            self._found, self._classes = found, _classes(found)
             if self._classes is not None:
                 self.names.append("class")
         self._say_left_out()
@@ -94,9 +94,8 @@ class Pictures(Source):
                          hint="Save them as PNG or TIFF.")
         return Fault(f"{self.name} holds no pictures.", where={"file": self.name}, hint=f"Feed {tables[0]} itself." if tables else None)
 
-    def _find_table(self, found: list[Member], options: Options) -> Source | None:
+    def _find_table(self, found: Members, options: Options) -> Source | None:
         """The one table of the archive whose cells name pictures, opened; None where there is none. Raises `Fault` for several."""
-        by_path = {m.path: m for m in found}
         fitting: list[tuple[str, Source, set[str]]] = []
         known = [m for m in self._archive.members if m.path.lower().endswith(_TABLES)]
         near: Fault | None = None
@@ -107,7 +106,7 @@ class Pictures(Source):
             except Fault as fault:  # it matters only where no other table fits
                 near = near or fault
                 continue
-            columns, missed = _columns_of_pictures(table, at, by_path)
+            columns, missed = _columns_of_pictures(table, at, found)
             if columns:
                 fitting.append((at, table, columns))
             elif missed and near is None:
@@ -121,7 +120,7 @@ class Pictures(Source):
                 raise near
             return None
         self._at, table, self.pictures = fitting[0]
-        self._by_path = by_path
+        self._found = found
         return table
 
     def _opened(self, m: Member, options: Options) -> Source:
@@ -182,32 +181,33 @@ class Pictures(Source):
     def _cell(self, value):
         """A cell of a column of pictures; None where it is empty."""
         value = "" if value is None else str(value).strip()
-        return Picture(value, self._archive, self._by_path.get(_joined(self._at, value))) if value else None
+        return Picture(value, self._archive, self._found.find(_joined(self._at, value))) if value else None
 
 
-def _classes(paths: list[str]) -> list[str] | None:
+def _classes(found: Members) -> list[str] | None:
     """The class of each picture: its folder. Where folders lie in folders to different depths, the first below what is common to all.
 
     None where a picture lies in no folder.
     """
-    folders = [posixpath.dirname(p) for p in paths]
+    folders = list(dict.fromkeys(posixpath.dirname(m.path) for m in found))
     if not all(folders):
         return None
-    depths = {f.count("/") for f in folders}
-    if len(depths) == 1:
-        return [posixpath.basename(f) for f in folders]
-    common = posixpath.commonpath(folders)
-    if common in folders:  # a picture lies beside the folders
-        return None
-    start = len(common) + 1 if common else 0
-    return [f[start:].split("/", 1)[0] for f in folders]
+    if len({f.count("/") for f in folders}) == 1:
+        name_of = {f: posixpath.basename(f) for f in folders}
+    else:
+        common = posixpath.commonpath(folders)
+        if common in folders:  # a picture lies beside the folders
+            return None
+        start = len(common) + 1 if common else 0
+        name_of = {f: f[start:].split("/", 1)[0] for f in folders}
+    return [name_of[posixpath.dirname(m.path)] for m in found]
 
 
 def _joined(folder: str, cell: str) -> str:
     return posixpath.normpath(posixpath.join(folder, cell.replace("\\", "/")))
 
 
-def _columns_of_pictures(table: Source, at: str, by_path: dict[str, Member]) -> tuple[set[str], str | None]:
+def _columns_of_pictures(table: Source, at: str, found: Members) -> tuple[set[str], str | None]:
     """The columns of which half the cells of the first rows name pictures; and a cell that looks as if it did but doesn't."""
     try:
         block = next(iter(table.blocks()), None)
@@ -216,9 +216,9 @@ def _columns_of_pictures(table: Source, at: str, by_path: dict[str, Member]) -> 
     columns, missed = set(), None
     for name, cells in (block.columns if block else {}).items():
         cells = [str(c).strip() for c in cells[:500] if c is not None and str(c).strip()]
-        there = sum(_joined(at, c) in by_path for c in cells)
+        there = sum(found.find(_joined(at, c)) is not None for c in cells)
         if cells and there * 2 >= len(cells):
             columns.add(name)
         elif cells and missed is None and sum(map(is_picture, cells)) * 2 >= len(cells):
-            missed = next(c for c in cells if is_picture(c) and _joined(at, c) not in by_path)
+            missed = next(c for c in cells if is_picture(c) and found.find(_joined(at, c)) is None)
     return columns, missed
