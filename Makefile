@@ -82,7 +82,7 @@ test-python:
 # What is large or long: ten thousand pictures, their memory, a line that is cut; a course that is graded.
 test-models: setup
 	@echo "Large data: ten thousand pictures"
-	@EASEML_TEST_MODELS=1 $(PY) -m pytest -q -s python/tests/test_folder_upload.py python/tests/test_pictures.py -k "ten_thousand"
+	@EASEML_TEST_MODELS=1 $(PY) -m pytest -q -s python/tests/test_folder_upload.py python/tests/test_pictures.py python/tests/test_memory.py -k "ten_thousand or does_not_grow"
 	@echo "Programs that run notebooks: papermill, nbgrader"
 	@EASEML_TEST_MODELS=1 $(PY) -m pytest -q python/tests/test_graders.py
 
