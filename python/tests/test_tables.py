@@ -118,7 +118,7 @@ def test_json_is_read_piece_by_piece(tmp_path, monkeypatch):
         source = reader.JSON(name, tmp_path / name, Options({}))
         assert source.names == ["a", "s", "n", "late"]
         blocks = list(source.blocks())
-        assert len(blocks) == 9 and [v for b in blocks for v in b.columns["s"]][:60] == [i["s"] for i in items[:60]]
+        assert len(blocks) >= 9 and max(len(b.rows) for b in blocks) <= 7 and [v for b in blocks for v in b.columns["s"]][:60] == [i["s"] for i in items[:60]]
         assert blocks[-1].columns["late"][-1] == 12345678901234567890
     for text, said in (('[{"a": 1}, {"a": 2', "line 1, column"), ('[{"a": 1} {"a": 2}]', "Expecting ',' delimiter"), ('[{"a": 1},\n{"a": oops}]', "line 2, column 7"), ('[{"a": 1}] x', "Extra data")):
         (tmp_path / "d.json").write_text(text)
