@@ -76,13 +76,8 @@ func fill(t testing.TB, s *Store) filled {
 		return errors.Join(event,
 			tx.InsertUser(f.user), tx.InsertToken(f.token), tx.InsertUpload(f.upload), tx.InsertBlob("ab12", 5), tx.OwnBlob("ab12", f.user.ID),
 			tx.InsertSearch(f.search), tx.InsertCandidates(f.candidate), tx.InsertTask(f.task), tx.InsertFeed(f.feed),
-<<<<<<< HEAD
-			tx.InsertRejects(f.feed.ID, f.rejects), tx.InsertExamples(f.task.ID, f.examples), tx.InsertVersion(f.version),
-			tx.InsertTrial(f.trial), tx.InsertAttempt(f.attempt), tx.InsertTaskTrial(f.taskTrial), tx.PutShare(f.share), tx.PutIdempotent(f.answer))
-=======
 			tx.InsertRejects(f.feed.ID, f.rejects), tx.InsertExamples(f.task.ID, Each(f.examples)), tx.InsertVersion(f.version),
-			tx.InsertTrial(f.trial), tx.InsertAttempt(f.attempt), tx.InsertTaskTrial(f.taskTrial), tx.PutIdempotent(f.answer))
->>>>>>> 7ffad10 (The server reads and writes the index of examples batch by batch; a trial whose slot hasn't the memory for all examples works with some, and says so)
+			tx.InsertTrial(f.trial), tx.InsertAttempt(f.attempt), tx.InsertTaskTrial(f.taskTrial), tx.PutShare(f.share), tx.PutIdempotent(f.answer))
 	})
 	write(t, s, func(tx *Tx) error { same(t, "InsertPrior", 1)(tx.InsertPrior(f.prior)); return nil })
 	return f
