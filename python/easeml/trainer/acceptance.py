@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Callable, Iterator
 import numpy as np
 
 from . import FORMAT
-from .batch import MOST_LEVELS, TEXT_COLUMNS, looks_like_text
+from .batch import MOST_LEVELS, MOST_TOKENS, TEXT_COLUMNS, looks_like_text
 from .events import write_json
 from .examples import PARTS, batches_of, column_to_arrow, open_arrow, write_arrow, write_pieces
 from .fault import Fault
@@ -18,7 +18,7 @@ from .matching import Binding
 from .parts import give_parts, plan
 from .profile import make_profile
 from .program import Target, settle
-from .settling import is_one_hot, one_hot_texts, settle_labels
+from .settling import is_one_hot, judge_masks, one_hot_texts, settle_labels, settle_mask
 from .split import quantile_edges, strata_of_numbers
 from .stored import Codes, Stored
 
@@ -96,9 +96,10 @@ def accept(feed: "Feed") -> None:
     kept = np.flatnonzero(keep)
     values = {name: _rows(v, kept) for name, v in values.items()}
     columns = [(f, values[f.name]) for f in stored.inputs]
-    if target is not None and target.is_classes:
+    if target is not None and target.kind in ("classes", "tokens"):
         column = np.empty(len(kept), dtype=object)
-        column[:] = labels if len(kept) == len(labels) else [labels[i] for i in kept]
+        for i, k in enumerate(kept.tolist()):
+            column[i] = labels[k]
         outputs = [(stored.outputs[0], column)]
     else:
         outputs = [(f, values[f.name]) for f in stored.outputs if f.name in values]
@@ -176,9 +177,14 @@ def _say_categories(feed: "Feed", columns: list) -> None:
     for f, values in columns:
         if not f.is_class:
             continue
+        if f.ragged:
+            values = [t for v in values for t in v]
         name = (feed.columns_of.get(f.name) or [f.name])[0]
         levels = len({v for v in values if v is not None})
-        if looks_like_text(f, values):
+        if f.ragged:
+            if levels > MOST_TOKENS:
+                feed.notes.append(f"{name} has {levels:,} different labels: the {MOST_TOKENS:,} most frequent count one by one, the others as never seen")
+        elif looks_like_text(f, values):
             feed.notes.append(f"{name} is text: models see its words, hashed into {TEXT_COLUMNS} columns")
         elif levels > MOST_LEVELS:
             feed.notes.append(f"{name} has {levels:,} different values: the {MOST_LEVELS} most frequent count one by one, the others as one")
@@ -188,7 +194,7 @@ def _say_categories(feed: "Feed", columns: list) -> None:
 
 def _label(target: Target | None, outputs, i: int) -> str | None:
     """The label of a row as the index has it."""
-    if target is None or not outputs:
+    if target is None or not outputs or target.kind not in ("classes", "numbers"):
         return None
     value = outputs[0][1][i]
     return value if target.is_classes else repr(float(value[0]))
@@ -236,10 +242,12 @@ def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple
     if len(program.outputs) > 1:
         return target or Target("numbers", size=sum(f.size for f in program.outputs)), []
     one = program.outputs[0]
-    if not one.is_class and one.size == 1:
+    if not one.is_class and one.size == 1 and not one.ragged:
         return target or Target("numbers"), []
     if one.rank >= 2:
-        return target or Target("numbers", size=one.size), []
+        return _settle_pixels(feed, values, keep), []
+    if one.ragged:
+        return _settle_series(feed, values, keep)
     columns = feed.columns_of.get(one.name) or [one.name]
     count = one.class_count if one.is_class else one.size
     texts = rows.texts.get(one.name)
@@ -274,12 +282,83 @@ def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple
     for i, (reason, remedy) in settled.refused.items():
         keep[i] = False
         feed.rejects.append(_reject(feed, i, columns[0], texts[i], reason, remedy))
-    if settled.refused:
-        place = {name: k for k, name in enumerate(feed.source_names)}
-        feed.rejects.sort(key=lambda r: (place.get(r.fed, 0), r.row))
+    _in_order(feed, settled.refused)
     if not settled.target.labels:
         return feed.target, settled.labels
     return settled.target, settled.labels
+
+
+def _in_order(feed: "Feed", refused: dict) -> None:
+    """Bring rejects into the order of their files and rows, where some came late."""
+    if refused:
+        place = {name: k for k, name in enumerate(feed.source_names)}
+        feed.rejects.sort(key=lambda r: (place.get(r.fed, 0), r.row))
+
+
+def _settle_pixels(feed: "Feed", values: dict, keep: np.ndarray) -> Target | None:
+    """The target of a picture as output: a mask, or numbers. A mask's rows with values that are no class are rejected."""
+    one, target = feed.program.outputs[0], feed.target
+    pixels = values.get(one.name)
+    if pixels is None or not len(pixels):
+        return target
+    batches = pixels.batches if isinstance(pixels, Stored) else lambda: iter([pixels])
+    if target is None:
+        target = settle_mask(one, batches, feed.spec.get("metric"))
+        if target.kind == "masks":
+            shown = ", ".join(target.labels[:8]) + (" …" if len(target.labels) > 8 else "")
+            feed.notes.append(f"{one.name} has {len(target.labels)} different values ({shown}): each pixel is read as one of {len(target.labels)} classes "
+                              "(as numbers: declare it with metric = mae)")
+        return target
+    if target.kind == "masks":
+        target, refused = judge_masks(target, batches)
+        column = (feed.columns_of.get(one.name) or [one.name])[0]
+        for i, value in refused.items():
+            keep[i] = False
+            known = ", ".join(target.labels[:8]) + (" …" if len(target.labels) > 8 else "")
+            feed.rejects.append(_reject(feed, i, column, None, f"{one.name} has pixels of {value}, but its classes are {known}", "correct the mask, or leave the row out"))
+        _in_order(feed, refused)
+    return target
+
+
+def _settle_series(feed: "Feed", values: dict, keep: np.ndarray) -> tuple[Target | None, list]:
+    """The target of a series as output: labels or numbers at its steps, and each row's labels. Rows that don't fit are rejected."""
+    one, target = feed.program.outputs[0], feed.target
+    series = values.get(one.name)
+    if series is None or not len(series):
+        return target, []
+    column = (feed.columns_of.get(one.name) or [one.name])[0]
+    kind = "tokens" if feed.series_of.get(one.name) else "series"
+    count = one.class_count if one.is_class else one.size
+    if kind == "series" and one.size > 1 and (target.kind == "tokens" if target else is_one_hot(np.concatenate(list(series)))):
+        kind = "tokens"
+        texts = [str(i) for i in range(one.size)]
+        series = [np.array([texts[int(step.argmax())] if is_one_hot(step[None]) else None for step in v], dtype=object) for v in series]
+        if target is None:
+            feed.notes.append(f"{one.name} has one 1 a step: each step is read as one of {one.size} classes")
+            target = Target("tokens", tuple(texts))
+    if target is not None and target.kind != kind:
+        were, are = ("labels", "numbers") if kind == "series" else ("numbers", "labels")
+        raise Fault(f"{one.name} was {were} so far, but this file has {are} for it.", where={"field": one.name})
+    if kind == "series":
+        return target or Target("series", size=one.size), []
+    if target is None and not one.is_class:
+        feed.notes.append(f"{one.name} is read as one of {one.size} classes at each step")
+    lengths = [len(v) for v in series]
+    row_of = np.repeat(np.arange(len(series)), lengths)
+    settled = settle_labels(one, count, [t for v in series for t in v], target, [], column, feed.source_names[0])
+    refused: dict[int, tuple] = {}
+    for at, (reason, remedy) in settled.refused.items():
+        i = int(row_of[at])
+        if i not in refused:
+            step = at - sum(lengths[:i]) + 1
+            refused[i] = reason, remedy
+            keep[i] = False
+            feed.rejects.append(_reject(feed, i, column, series[i][step - 1], f"step {step}: {reason}", remedy))
+    _in_order(feed, refused)
+    ends = np.cumsum(lengths)
+    labels = [np.array(settled.labels[e - n:e], dtype=object) for e, n in zip(ends.tolist(), lengths)]
+    numeric = target.numeric and feed.label_kinds <= {"number"} if target else feed.label_kinds == {"number"}
+    return (Target("tokens", settled.target.labels, numeric=numeric) if settled.target.labels else target), labels
 
 
 def _label_like(text: str) -> bool:
@@ -302,7 +381,7 @@ def _reject(feed: "Feed", i: int, column: str, value: str | None, reason: str, r
 
 def _strata(target: Target | None, outputs, known: Known, new: np.ndarray) -> tuple[Target | None, np.ndarray, np.ndarray]:
     """The class or quantile of each new and each known example; a first feed of numbers freezes the edges."""
-    if target is None or not outputs or outputs[0][0].rank >= 2:  # pictures have no classes, nor quantiles
+    if target is None or not outputs or target.kind not in ("classes", "numbers") or outputs[0][0].rank >= 2:  # whole pictures and series have no classes, nor quantiles
         return target, np.zeros(len(new), dtype=np.int64), np.zeros(len(known), dtype=np.int64)
     if target.is_classes:
         places = {label: i for i, label in enumerate(target.labels)}
@@ -350,7 +429,7 @@ def _write(feed: "Feed", columns, outputs, target, numbers, example_hashes, inpu
     del table
 
     def labels(begin: int, end: int) -> list[str | None]:
-        if target is None or not outputs or outputs[0][0].rank >= 2:
+        if target is None or not outputs or target.kind not in ("classes", "numbers") or outputs[0][0].rank >= 2:
             return [None] * (end - begin)
         some = outputs[0][1][begin:end]
         return list(some) if target.is_classes else [repr(float(x)) for x in some[:, 0]]

@@ -62,7 +62,9 @@ def warnings(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.n
 
 def _twins(feed: "Feed", n: int, inputs, outputs) -> list[dict]:
     """Rows that are copies of others, contradict them, or are nearly the same."""
-    labels = outputs[0][1].tolist() if outputs and outputs[0][0].is_class else [None] * n
+    labels = [None] * n
+    if outputs and outputs[0][0].is_class:
+        labels = [tuple(v) for v in outputs[0][1]] if outputs[0][0].ragged else outputs[0][1].tolist()
     again, contrary = copies(feed.inputs, labels)
     out = []
     if contrary:
@@ -120,7 +122,7 @@ def _one_column(f: Field, v: np.ndarray, column: str, target: Target | None, out
             return [_warning("id_column", f"{column} is different in every row, like a running number.", column, f"leave {f.name} out of the program")]
         edges = np.unique(np.quantile(filled, np.linspace(0, 1, 33)[1:-1]))
         codes = np.where(np.isnan(x), -1, np.searchsorted(edges, x, side="right"))
-    if target is None or not outputs or outputs[0][0].rank >= 2:
+    if target is None or not outputs or target.kind not in ("classes", "numbers") or outputs[0][0].rank >= 2:
         return []
     if not target.is_classes:
         y = outputs[0][1][:, 0]

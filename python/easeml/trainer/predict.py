@@ -135,6 +135,9 @@ class Predictor:
         partial = out.with_name(out.name + ".partial")
         top = options.one("top")
         show = bool(options.switch("probabilities")) or top is not None
+        if show and self.model.target.kind in ("masks", "tokens"):
+            what = "picture" if self.model.target.kind == "masks" else "series"
+            raise Fault(f"Probabilities are told where one label is answered; here it is a whole {what}.", kind="unsupported", hint="Leave the option out.")
         with open(partial, "w", encoding="utf-8") as f:
             for b in blocks:
                 good = np.flatnonzero(b.good)
@@ -157,11 +160,22 @@ class Predictor:
         return {"answers": answers, "refused": refused, "unsure": int(unsure), "drift": drift, "seconds": round(time.monotonic() - begun, 4)}
 
     def _put(self, line: dict, predicted, show: bool, top: int | None) -> None:
-        """Put a row's answer, and how sure it is, into its line."""
+        """Put a row's answer, and how sure it is, into its line; of a series of labels: on average over its steps."""
+        from .outputs import label, pixel_values
         model = self.model
+        name = model.program.outputs[0].name
+        if model.target.kind == "tokens":
+            line["answer"] = {name: [label(model.target, int(c)) for c in predicted[:, 0]]}
+            line["sure"] = round(float(predicted[:, 1].mean()), 6)
+            return
+        if model.target.kind == "series":
+            line["answer"], line["sure"] = {name: predicted[:, 0].tolist() if predicted.shape[1] == 1 else predicted.tolist()}, None
+            return
+        if model.target.kind == "masks":
+            predicted = pixel_values(model.target, predicted)
         if model.target.is_classes:
             best = int(predicted.argmax())
-            line["answer"] = {model.program.outputs[0].name: model.target.labels[best]}
+            line["answer"] = {name: model.target.labels[best]}
             line["sure"] = round(float(predicted[best]), 6)
             if show:
                 order = predicted.argsort()[::-1][:top] if top else range(len(predicted))
@@ -185,10 +199,10 @@ class Predictor:
         if options.one("series"):
             from .readers.steps import Steps
             source = Steps(source, options.one("series"))
-        inputs, _, _ = match(program, source, using=using, output=options.all("output"), ignore=options.all("ignore"), with_outputs=False)
+        inputs, outputs, _ = match(program, source, using=using, output=options.all("output"), ignore=options.all("ignore"), with_outputs=False)
         used = [c for b in inputs for c in b.columns]
         source.lengths(used)
-        source.chosen(used)
+        source.chosen(used + [c for b in outputs if b.field.ragged for c in b.columns])
         converter, pictures = Converter(source, options.all("missing")), pictures_of(source)
         canons = {b.field.name: Canon.of(b.field) for b in inputs if b.columns[0] in pictures}
         out = []
@@ -221,8 +235,8 @@ class Predictor:
         if not known or not good:
             return []
         fields = self.model.program.inputs
-        return compare(fields, known, {f.name: np.concatenate([b.columns[f.name][b.good] for b in good]) for f in fields if not f.ragged} |
-                       {f.name: np.zeros(sum(int(b.good.sum()) for b in good)) for f in fields if f.ragged})
+        return compare(fields, known, {f.name: np.concatenate([b.columns[f.name][b.good] for b in good]) for f in fields if f.is_class or not f.ragged} |
+                       {f.name: np.zeros(sum(int(b.good.sum()) for b in good)) for f in fields if f.ragged and not f.is_class})
 
     def _check_ranges(self, blocks: list[_Rows]) -> None:
         """Refuse files on quite another scale than what the model learned, such as 0–255 where it was 0–16."""
@@ -259,7 +273,7 @@ class Predictor:
         from . import metrics
         from .examples import PARTS, read_examples
         from .metrics import find_metric
-        from .model import truth_of
+        from .outputs import truth_of
         model, data = self.model, request["data"]
         metric = find_metric(request.get("metric") or model.metric.name, model.target.kind)
         examples = read_examples(Path(data["path"]), model.program)
@@ -281,16 +295,15 @@ class Predictor:
         """The examples that were answered out of fold when the model was trained, and those answers."""
         import numpy as np
         from .examples import open_arrow
+        from .outputs import from_arrow
         path = self.folder.parent / "predictions.arrow"
         if not path.exists():
             return examples.take(np.zeros(0, dtype=np.int64)), None
         table = open_arrow(path)
-        numbers = table.column("number").to_numpy()
-        values = table.column("probabilities" if self.model.target.is_classes else "prediction").to_pylist()
-        places = {int(n): i for i, n in enumerate(numbers)}
+        places = {int(n): i for i, n in enumerate(table.column("number").to_numpy())}
         rows = np.array([i for i, n in enumerate(examples.numbers.tolist()) if n in places], dtype=np.int64)
-        answers = np.array([values[places[int(n)]] for n in examples.numbers[rows]], dtype=np.float64)
-        return examples.take(rows), answers.reshape(len(rows), -1)
+        at = np.array([places[int(n)] for n in examples.numbers[rows]], dtype=np.int64)
+        return examples.take(rows), from_arrow(self.model.target, self.model.program.outputs[0], table, at)
 
 
 def _floats(values):
