@@ -105,7 +105,8 @@ func bracket(words string, e api.Estimate) string {
 
 // figure is an estimate without its noun, for a second mention: 99.5 %.
 func figure(metric string, e api.Estimate) string {
-	if measureOf(metric).form == right {
+	switch measureOf(metric).form {
+	case right, tokens:
 		return percent(e.Value, digits(e))
 	}
 	s := short(metric, e)

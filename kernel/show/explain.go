@@ -32,6 +32,7 @@ var measureWords = map[string]string{
 	"right":          "right answers lost if it is shuffled",
 	"right_by_class": "right answers lost if it is shuffled, each class counting alike",
 	"probability":    "how much less likely it holds the right class if it is shuffled",
+	"places":         "places of the answer lost if it is shuffled",
 	"off":            "how much further off it is if it is shuffled",
 }
 

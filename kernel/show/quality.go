@@ -17,6 +17,7 @@ const (
 	explained             // R², beside how far off the answers are
 	deviation             // an error in the target's unit: off by 46 on average
 	loss                  // an error without a unit: log loss 0.31
+	tokens                // a share of right labels in series: 94.2 % of the labels right
 )
 
 // measure is a metric in words.
@@ -32,7 +33,8 @@ var measures = map[string]measure{
 	"average_precision": {score, "average precision", "average precision"},
 	"roc_auc":           {score, "ROC AUC", "area under the ROC curve"},
 	"f1":                {score, "F1", "F1: of two classes the rarer one's, of more their mean"},
-	"iou":               {score, "overlap", "overlap"},
+	"iou":               {score, "overlap", "overlap (of each class intersection over union, their mean)"},
+	"token_accuracy":    {tokens, "labels right", "share of right labels in the series, what is missing or too much counting as wrong"},
 	"r2":                {explained, "R²", "share of the variation explained (R²)"},
 	"mae":               {deviation, "off by", "how far off on average"},
 	"rmse":              {deviation, "off by (root mean square)", "root of the mean squared error"},
@@ -98,6 +100,8 @@ func short(metric string, e api.Estimate) string {
 	switch m.form {
 	case right:
 		return percent(e.Value, digits(e)) + " right"
+	case tokens:
+		return percent(e.Value, digits(e)) + " of the " + m.name
 	case deviation:
 		if v, ok := raw(metric, e); ok {
 			return m.name + " " + own(v, e.N)
@@ -130,6 +134,8 @@ func counted(metric string, e api.Estimate) string {
 		if r, ok := rightOf(e); ok {
 			return fmt.Sprintf("%s of %s", count(r), count(e.N))
 		}
+		return percent(e.Value, digits(e))
+	case tokens:
 		return percent(e.Value, digits(e))
 	case explained:
 		s := fraction(explainedValue(e), e)
@@ -172,7 +178,7 @@ func basis(metric string, e api.Estimate) string {
 // there is none.
 func likely(metric string, e api.Estimate) string {
 	switch measureOf(metric).form {
-	case right:
+	case right, tokens:
 		if e.High > e.Low {
 			return "likely " + percentRange(e.Low, e.High, digits(e))
 		}
@@ -235,7 +241,7 @@ func guessQuality(e api.Estimate, g *api.Guess) (float64, bool) {
 // the mean: off by 59"; "" where it isn't known.
 func guessing(metric string, e api.Estimate, g *api.Guess) string {
 	switch measureOf(metric).form {
-	case right:
+	case right, tokens:
 		if q, ok := guessQuality(e, g); ok {
 			return "guessing " + percent(q, digits(e))
 		}

@@ -210,6 +210,9 @@ func liveQuality(t api.Task, q float64) string {
 		}
 		return percent(q, digits(e)) + " right"
 	}
+	if m.form == tokens {
+		return percent(q, digits(e)) + " of the " + m.name
+	}
 	if m.form == deviation || m.form == loss {
 		return percent(1-q, 0) + " of what guessing costs"
 	}
@@ -251,7 +254,7 @@ func gain(g float64, metric string) string {
 	switch {
 	case g < 0.0005:
 		return "nothing"
-	case m.form == right:
+	case m.form == right || m.form == tokens:
 		if g >= 0.0095 {
 			return trimNumber(100*g, 0) + " %"
 		}

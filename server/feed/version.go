@@ -24,6 +24,9 @@ func Hash(program string, target trial.Target, examples []store.Example) string 
 	field := func(s string) { fmt.Fprintf(h, "%d:%s\n", len(s), s) }
 	field(program)
 	field(target.Kind)
+	if target.Numeric { // answered in another way
+		field("numeric")
+	}
 	for _, l := range target.Labels {
 		field(l)
 	}

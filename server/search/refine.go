@@ -111,6 +111,9 @@ func (s *Service) refine(ctx context.Context, taskID string, r Refinement) (int,
 	return task.Version + 1, err
 }
 
+// wholeOutput names the outputs that no single label or number says.
+var wholeOutput = map[string]string{"masks": "picture", "tokens": "series", "series": "series"}
+
 // refined changes examples in place and returns the version that follows; nil
 // where nothing changes.
 func refined(task store.Task, target trial.Target, examples []store.Example, r Refinement) (*version, error) {
@@ -127,6 +130,10 @@ func refined(task store.Task, target trial.Target, examples []store.Example, r R
 				"%s has no example %d. Nothing was changed.", task.Name, n)
 		}
 		return &examples[i], nil
+	}
+	if what := wholeOutput[target.Kind]; what != "" && len(r.Labels) > 0 {
+		return nil, refuse(http.StatusUnprocessableEntity, "Switch the example off and feed it anew.",
+			"%s predicts a whole %s, which can't be corrected in a word. Nothing was changed.", task.Name, what)
 	}
 	if p, err := schema.Parse(task.Program); err == nil && len(r.Labels) > 0 && target.Kind != "classes" {
 		if out := p.Output.Fields; len(out) != 1 || out[0].Size() != 1 {
