@@ -118,11 +118,11 @@ def test_what_can_not_be_learned_is_one_sentence(tmp_path, change, says):
 
 
 CASES = {
-    "tagging": (TAGGING, sentences, {"series-nearest.k1": 0.4, "places-linear.r1": 0.97, "places-linear.r2.p2": 0.97, "places-neighbours.r2": 0.85}),
-    "reversing": (LETTERS, reversed_letters, {"places-lightgbm.r3": 0.95}),
-    "spelling": (LETTERS, spelled_out, {"places-linear.r1": 0.7, "series-nearest.k5": 0.3, "places-lightgbm.r2.p2": 0.75}),
+    "tagging": (TAGGING, sentences, {"series-nearest.k1": 0.4, "places-linear.r1": 0.95, "places-neighbours.r2": 0.8}),
+    "reversing": (LETTERS, reversed_letters, {"places-lightgbm.r3": 0.9}),
+    "spelling": (LETTERS, spelled_out, {"places-linear.r2.p2": 0.6, "series-nearest.k5": 0.25}),
     "smoothing": (NUMBERS, smoothed, {"places-linear.r4": 0.65, "series-nearest.k5": 0.5}),
-    "thinning": (NUMBERS, thinned, {"places-linear.r1": 0.95, "places-trees.r3": 0.8}),
+    "thinning": (NUMBERS, thinned, {"places-linear.r1": 0.95, "places-trees.r3": 0.7}),
 }
 
 
@@ -132,7 +132,7 @@ def test_candidates_learn_and_answer(tmp_path, case):
     from easeml.trainer.predict import Predictor
     from easeml.trainer.runner import run
     prog, make, wanted = CASES[case]
-    rows = make(120)
+    rows = make(80)
     (output,) = (f["name"] for f in prog["output"]["fields"])
     fed = feed(tmp_path / "1", prog, lines(tmp_path / "a.jsonl", rows))
     offered = choose(fed, prog)
@@ -154,7 +154,7 @@ def test_candidates_learn_and_answer(tmp_path, case):
     reply = Predictor(tmp_path / best / "model").reply(json.dumps({"id": 1, "sources": [{"name": "new.jsonl", "path": str(asked)}], "out": str(out)}).encode())
     assert reply["done"]["answers"] == len(test) and reply["done"]["refused"] == 1, reply
     answers = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [a["row"] for a in answers] == list(range(1, len(test) + 2)) and "no" in answers[-1]["refused"]["reason"] + answers[-1]["refused"]["remedy"]
+    assert [a["row"] for a in answers] == list(range(1, len(test) + 2)) and answers[-1]["refused"]["reason"].endswith("is missing")
     truths, said = [rows[i][output] for i in test], [a["answer"][output] for a in answers[:-1]]
     places = [(t[k] if k < len(t) else None, s[k] if k < len(s) else None) for t, s in zip(truths, said) for k in range(max(len(t), len(s)))]
     if fed.profile["target"]["kind"] == "tokens":
