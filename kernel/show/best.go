@@ -106,8 +106,10 @@ func bracket(words string, e api.Estimate) string {
 // figure is an estimate without its noun, for a second mention: 99.5 %.
 func figure(metric string, e api.Estimate) string {
 	switch measureOf(metric).form {
-	case right, tokens:
+	case right:
 		return percent(e.Value, digits(e))
+	case tokens:
+		return percent(e.Value, places(e))
 	}
 	s := short(metric, e)
 	return strings.TrimPrefix(s, measureOf(metric).name+" ")

@@ -62,6 +62,10 @@ func digits(e api.Estimate) int {
 	return 1
 }
 
+// places is digits for a share of the places in series, of which an example has
+// several.
+func places(e api.Estimate) int { return max(1, digits(e)) }
+
 // fraction is a score with as many digits as its interval allows.
 func fraction(v float64, e api.Estimate) string {
 	d := 2
@@ -101,7 +105,7 @@ func short(metric string, e api.Estimate) string {
 	case right:
 		return percent(e.Value, digits(e)) + " right"
 	case tokens:
-		return percent(e.Value, digits(e)) + " of the " + m.name
+		return percent(e.Value, places(e)) + " of the " + m.name
 	case deviation:
 		if v, ok := raw(metric, e); ok {
 			return m.name + " " + own(v, e.N)
@@ -136,7 +140,7 @@ func counted(metric string, e api.Estimate) string {
 		}
 		return percent(e.Value, digits(e))
 	case tokens:
-		return percent(e.Value, digits(e))
+		return percent(e.Value, places(e))
 	case explained:
 		s := fraction(explainedValue(e), e)
 		if off, ok := e.Metrics["mae"]; ok {
@@ -178,9 +182,13 @@ func basis(metric string, e api.Estimate) string {
 // there is none.
 func likely(metric string, e api.Estimate) string {
 	switch measureOf(metric).form {
-	case right, tokens:
+	case right:
 		if e.High > e.Low {
 			return "likely " + percentRange(e.Low, e.High, digits(e))
+		}
+	case tokens:
+		if e.High > e.Low {
+			return "likely " + percentRange(e.Low, e.High, places(e))
 		}
 	case explained:
 		if low, high, ok := offRange(e); ok {

@@ -68,7 +68,26 @@ def test_arrays_of_masks(tmp_path):
     assert fed.ok and fed.profile["examples"]["accepted"] == 40, fed.last
     half = program(MASKS["input"]["fields"], [{"name": "mask", "tensor": [6, 6, 1]}])
     np.savez(tmp_path / "b.npz", photo=photo, mask=mask[:, ::2, ::2])
-    assert set(choose(feed(tmp_path / "2", half, tmp_path / "b.npz"), half)) == {"dummy"}
+    offered = choose(feed(tmp_path / "2", half, tmp_path / "b.npz"), half)  # not as high and wide as the input: learned as a whole
+    assert {"dummy", "ridge.a1", "knn.5"} <= set(offered) and not any(id.startswith("pixels") for id in offered)
+
+
+@pytest.mark.parametrize("inputs,outputs", [([{"name": "x", "tensor": [2, 2, 2, 2]}], [3, 3, 3, 3]), ([{"name": "x", "tensor": [4]}, {"name": "z", "tensor": [3, 4]}], [5, 6, 1])])
+def test_outputs_of_any_shape_are_the_last_resort(tmp_path, inputs, outputs):
+    """Arrays from arrays, by what learns many numbers at once."""
+    from easeml.trainer.runner import run
+    rng = np.random.default_rng(0)
+    prog = program(inputs, [{"name": "y", "tensor": outputs}])
+    arrays = {f["name"]: rng.normal(size=(80, *f["tensor"])) for f in inputs}
+    flat = np.concatenate([a.reshape(80, -1) for a in arrays.values()], axis=1)
+    y = (flat @ rng.normal(size=(flat.shape[1], int(np.prod(outputs))))).reshape(80, *outputs)
+    np.savez(tmp_path / "a.npz", **arrays, y=y)
+    fed = feed(tmp_path / "1", prog, tmp_path / "a.npz")
+    assert fed.ok and fed.profile["target"]["kind"] == "numbers", fed.last
+    offered = choose(fed, prog)
+    assert {c["family"] for c in offered.values()} == {"dummy", "linear", "knn"}
+    assert run(trial(tmp_path / "t", fed, version(tmp_path / "data", fed), prog, offered["ridge.a0.01"])) == 0
+    assert result(tmp_path / "t")["quality"] > 0.9
 
 
 def test_a_later_feed_may_bring_a_class_but_no_shades(tmp_path):

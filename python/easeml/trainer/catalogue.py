@@ -86,11 +86,19 @@ def normalized(candidate: Candidate, normalization: float | str) -> Candidate:
 def suited(program: Program, profile: dict, template: str | None) -> list[Candidate]:
     """The candidates that fit the program and its data, also those whose libraries are missing."""
     template = {"general": "general_classification", "image": "image_classification"}.get(template or "", template) or template_of(program)
+    if program.input_pointers and template == "general_classification":
+        template = "tree_classification"  # nested objects, whatever the count of their pointers
+    if (program.input_pointers or program.output_pointers) and template == "general_recovery":
+        return []
     size = size_of(program, profile)
     kind = (profile.get("target") or {}).get("kind") or "classes"
     kind = "numbers" if kind == "masks" else kind  # whether a pixel bears a class is learned as a number
     rows = int(profile.get("rows") or size.rows)
-    return [c for c in every(program, profile) if suits(c, template, kind, size, rows)]
+    there = list(every(program, profile))
+    found = [c for c in there if suits(c, template, kind, size, rows)]
+    if template == "image_recovery" and all(c.info.baseline for c in found):  # not as high and wide as the input: all of it is learned at once
+        found = [c for c in there if suits(c, "general_recovery", kind, size, rows)]
+    return found
 
 
 def choose(program: Program, profile: dict, template: str | None = None) -> list[Candidate]:

@@ -119,9 +119,9 @@ def _dynamic_range(inputs: list[tuple[Field, np.ndarray]]) -> float:
 
 
 _REASONS = {
-    "masks": "since each pixel is one of some classes: how much of a class, found or true, is both, each class counting alike",
-    "tokens": "since a label is answered at each step; what is missing or too much counts as wrong",
-    "series": "since numbers are answered at each step; in their own unit",
+    "masks": "since each pixel is one of some classes",
+    "tokens": "since a label is answered at each step",
+    "series": "since numbers are answered at each step",
 }
 
 

@@ -17,5 +17,8 @@ TRANSLATION = ("series_translation",)
 
 RECOVERY = ("image_recovery",)
 
+GENERAL = ("general_recovery",)
+"""The last resort for outputs of any shape: what learns many numbers at once."""
+
 DEEP = ("resnet", "series_gru")
 """The families that need PyTorch."""

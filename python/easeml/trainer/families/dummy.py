@@ -13,7 +13,7 @@ from ..outputs import objects
 from ..program import Program
 from ..report import Report
 from ..size import estimate, size_of
-from . import FLAT, RECOVERY, SERIES, TRANSLATION, TREES
+from . import FLAT, GENERAL, RECOVERY, SERIES, TRANSLATION, TREES
 
 
 class Dummy(Candidate):
@@ -56,5 +56,5 @@ class Dummy(Candidate):
 def candidates(program: Program, profile: dict) -> Iterator[Candidate]:
     """The one dummy."""
     size = size_of(program, profile)
-    yield Dummy(CandidateInfo("dummy", "dummy", "guessing", templates=FLAT + SERIES + TREES + RECOVERY + TRANSLATION, kinds=("classes", "numbers", "tokens", "series"), baseline=True,
+    yield Dummy(CandidateInfo("dummy", "dummy", "guessing", templates=FLAT + SERIES + TREES + RECOVERY + TRANSLATION + GENERAL, kinds=("classes", "numbers", "tokens", "series"), baseline=True,
                               estimate=estimate(1e-8 * size.work, size)))
