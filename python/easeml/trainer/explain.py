@@ -175,7 +175,7 @@ def _asked(study: Study, model: Model) -> Examples:
     from .predict import Predictor, _floats
     from .readers import Options
     predictor = Predictor.of(model)
-    options = Options(study.spec.get("options") or {})
+    options = Options.of(study.spec.get("options"), model.program)
     blocks = [b for s in study.spec["sources"] for b in predictor._read(str(s["name"]), Path(s["path"]), {}, options)]
     n = sum(len(b.rows) for b in blocks)
     name = study.spec["sources"][0]["name"]

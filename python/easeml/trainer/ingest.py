@@ -99,7 +99,7 @@ class Feed:
         spec = self._read_spec()
         self.program = parse_program(spec["program"])
         self.target = parse_target(spec["target"], self.program) if spec.get("target") else None
-        self.options = Options(spec.get("options") or {})
+        self.options = Options.of(spec.get("options"), self.program)
         self.using = {k: str(v) for k, v in (spec.get("using") or {}).items()}
         self.output = [str(o) for o in spec.get("output") or []]
         self.spec = spec

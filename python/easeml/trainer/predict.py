@@ -123,7 +123,7 @@ class Predictor:
         from .examples import Examples
         from .readers import Options
         begun = time.monotonic()
-        options = Options(request.get("options") or {})
+        options = Options.of(request.get("options"), self.model.program)
         using = {k: str(v) for k, v in (request.get("using") or {}).items()}
         blocks = []
         for s in request["sources"]:
