@@ -25,6 +25,10 @@ MOST_NEAR = 8_000
 """The same for neighbours, each of which is looked at for every answer."""
 
 
+MOST_BOOSTED = 100
+"""With more labels boosting, which grows a tree for each in every round, would take hours."""
+
+
 class Places(Candidate):
     """A model of steps; settings: ``model`` (linear, trees, neighbours, lightgbm), ``reach``, ``previous``."""
 
@@ -188,6 +192,8 @@ def candidates(program: Program, profile: dict) -> Iterator[Candidate]:
     steps = min(MOST_STEPS, size.rows * max(1, size.features // max(1, numbers))) * size.fits
     k = max(1, size.classes)
     for model, reach, previous in (("linear", 1, 0), ("linear", 4, 0), ("linear", 2, 2), ("trees", 3, 0), ("neighbours", 2, 0), ("lightgbm", 3, 0), ("lightgbm", 2, 2)):
+        if model == "lightgbm" and k > MOST_BOOSTED:
+            continue
         name, year, citations = _MODELS[model]
         width = 2 * (2 * reach + 1) + 8
         seconds = {"linear": 4e-7 * steps * width * k, "trees": 100 * 4e-7 * steps * math.log2(steps + 2) + 1e-6 * steps * width,
