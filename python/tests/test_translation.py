@@ -95,6 +95,11 @@ def test_odd_series_are_rejected_one_by_one(tmp_path):
         (41, "tags", "tags has no steps"), (42, "tags", "tags is missing"), (43, "words", "words has no steps"), (44, "tags", "step 2: tags is missing"),
         (45, "tags", 'step 1: tags "X", but there are "D", "A", "N", "V", "P"'), (46, "words", "words has a step that is no label"), (47, "tags", "tags is no list of labels")]
     assert all(r["remedy"] for r in fed.rejects) and fed.examples["words"][-1] == ["dog", None, "sees"]
+    words = feed(tmp_path / "4", OPEN, lines(tmp_path / "d.jsonl", [{"input": ["the", "dog"], "output": ["D", "N"]}] + [{"input": [[1, 2, 3]], "output": ["D"]}]))
+    assert [(r["reason"], r["remedy"]) for r in words.rejects] == [("input bears labels, but its steps are Tensor[3]", "declare it input :: Class[…]")]
+    (tmp_path / "e.csv").write_text("id,x,y,z,output\n" + "".join(f"{i},{i},{t},0,{'DNV'[t]}\n" for i in range(5) for t in range(3)))
+    steps = feed(tmp_path / "5", OPEN, tmp_path / "e.csv", options={"series": "id"})
+    assert steps.ok and steps.profile["target"] == {"kind": "tokens", "labels": ["D", "N", "V"]} and steps.examples["output"] == [["D", "N", "V"]] * 5, steps.last
     gap = feed(tmp_path / "2", NUMBERS, lines(tmp_path / "b.jsonl", [{"noisy": [1, 2], "clean": [1, None]}] + smoothed(5)))
     assert gap.rejects[0]["reason"] == "clean has a step missing"
     (tmp_path / "c.csv").write_text("noisy,clean\n1,1\n2,2\n")

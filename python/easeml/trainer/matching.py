@@ -219,7 +219,7 @@ def _bind_nodes(names: _Names, f: Field, wanted: str | None, notes: list[str], c
     if column is None and len(rest) == 1 + last and (not source.cells or not source.steps and f.is_class):
         column = rest[-1]
         notes.append(f"{source.name}: {column} is taken as {f.name}")
-    if column is not None and (not source.cells or f.size == 1 or not source.steps):
+    if column is not None and (not source.cells or f.size == 1 or not source.steps or last):
         return Binding(f, (column, *pointers))
     if source.steps:
         spread, left = names.spread(called, f.size), tuple(n for n in names.left if n != source.column)

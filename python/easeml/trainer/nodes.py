@@ -24,7 +24,11 @@ MOST_NODES = 1_000_000
 
 
 class _Bad(Exception):
-    """Why a value is no series or tree."""
+    """Why a value is no series or tree, and what to do where that is particular."""
+
+    def __init__(self, reason: str, remedy: str = ""):
+        super().__init__(reason)
+        self.remedy = remedy
 
 
 def nodes(b: Binding, block: Block, problems: list[Problem], source: Source, missing: frozenset[str]) -> np.ndarray:
@@ -34,7 +38,7 @@ def nodes(b: Binding, block: Block, problems: list[Problem], source: Source, mis
     if source.steps or b.spread:
         rows = _of_cells(b, block, problems, source, missing)
     else:
-        rows = _of_columns(b, block, source)
+        rows = _of_columns(b, block)
 
     def judged(row) -> np.ndarray:
         values = row if isinstance(row, np.ndarray) else _value(f, b, row)
@@ -59,7 +63,7 @@ def tokens(b: Binding, block: Block, problems: list[Problem], source: Source, mi
     elif source.steps:
         rows = (c if isinstance(c, list) else [c] for c in block.columns[b.columns[0]])
     else:
-        rows = _of_columns(b, block, source)
+        rows = _of_columns(b, block)
 
     def judged(row) -> np.ndarray:
         if not source.steps and not b.spread:
@@ -93,7 +97,8 @@ def _each(b: Binding, block: Block, rows, judged: Callable, empty: np.ndarray, p
                 raise _Bad(f"{f.name} has more than {MOST_NODES:,} nodes")
             out[i] = values
         except _Bad as bad:
-            remedy = "leave the row out" if "no " in str(bad) else "correct it" if "infinite" in str(bad) else f"write it as {_form(f)}"
+            usual = "leave the row out" if "no " in str(bad) else "correct it" if "infinite" in str(bad) else f"write it as {_form(f)}"
+            remedy = bad.remedy or usual
             problems.append(Problem(i, b.columns[0], None, str(bad), remedy))
     return out
 
@@ -106,7 +111,7 @@ def _cut(cells: list, missing: frozenset[str]) -> list:
     return texts
 
 
-def _of_columns(b: Binding, block: Block, source: Source):
+def _of_columns(b: Binding, block: Block):
     """Each row's values in the columns of a binding; a cell of text that holds a series as a list."""
     columns = [block.columns[c] for c in b.columns]
     for i in range(len(block.rows)):
@@ -213,6 +218,8 @@ def _steps(f: Field, value: Any) -> np.ndarray:
     try:
         steps = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
+        if isinstance(value, list) and value and isinstance(value[0], str):
+            raise _Bad(f"{f.name} bears labels, but its steps are {f.says()}", f"declare it {f.name} :: Class[…]")
         try:  # a step that is missing whole
             steps = np.array([[np.nan] * f.size if s is None else np.asarray(s, dtype=np.float64).reshape(f.size) for s in value], dtype=np.float64)
         except (TypeError, ValueError):
