@@ -79,6 +79,15 @@ type Best struct {
 	Test      *Estimate `json:"test"`
 	TiedWith  []string  `json:"tied_with"` // labels of candidates that can't be told apart from it
 	Baseline  bool      `json:"baseline"`  // only the guess has been tried so far
+	Sample    *Sample   `json:"sample,omitempty"`
+}
+
+// Sample says with how many of the examples a trial worked whose slot has not
+// the memory for all of them.
+type Sample struct {
+	Rows        int64 `json:"rows"`
+	Of          int64 `json:"of"`
+	MemoryBytes int64 `json:"memory_bytes"` // of the slot
 }
 
 // Task is one row of `tasks`: a declared program with its examples, owned by

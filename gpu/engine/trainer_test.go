@@ -111,8 +111,11 @@ func (d *digits) prepare() {
 	if d.raw, err = os.ReadFile(filepath.Join(folder, trial.ProfileFile)); err != nil {
 		d.t.Fatal(err)
 	}
-	if d.index, err = trial.ReadIndex(filepath.Join(folder, trial.IndexFile)); err != nil {
-		d.t.Fatal(err)
+	for row, err := range trial.Index(filepath.Join(folder, trial.IndexFile)) {
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		d.index = append(d.index, row)
 	}
 	rejects, err := trial.ReadRejects(filepath.Join(folder, trial.RejectsFile))
 	if err != nil || len(rejects) != 0 {
@@ -127,11 +130,13 @@ func (d *digits) prepare() {
 	if err := os.Link(filepath.Join(folder, trial.ExamplesFile), filepath.Join(d.data.Path, "examples-1.arrow")); err != nil {
 		d.t.Fatal(err)
 	}
-	var rows []trial.DataRow
-	for _, r := range d.index {
-		rows = append(rows, trial.DataRow{Number: r.Number, Part: r.Part, On: true})
-	}
-	if err := trial.WriteDataIndex(filepath.Join(d.data.Path, trial.IndexFile), rows); err != nil {
+	if err := trial.WriteDataIndex(filepath.Join(d.data.Path, trial.IndexFile), func(yield func(trial.DataRow, error) bool) {
+		for _, r := range d.index {
+			if !yield(trial.DataRow{Number: r.Number, Part: r.Part, On: true}, nil) {
+				return
+			}
+		}
+	}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -248,12 +253,14 @@ func TestRealTrainer(t *testing.T) {
 	})
 
 	t.Run("the same files again", func(t *testing.T) {
-		var rows []trial.KnownRow
-		for _, r := range d.index {
-			rows = append(rows, trial.KnownRow{Number: r.Number, ExampleHash: r.ExampleHash, InputHash: r.InputHash, Label: r.Label, Part: r.Part, On: true, Group: r.Group})
-		}
 		known := filepath.Join(d.root, "known.arrow")
-		if err := trial.WriteKnown(known, rows); err != nil {
+		if err := trial.WriteKnown(known, func(yield func(trial.KnownRow, error) bool) {
+			for _, r := range d.index {
+				if !yield(trial.KnownRow{Number: r.Number, ExampleHash: r.ExampleHash, InputHash: r.InputHash, Label: r.Label, Part: r.Part, On: true, Group: r.Group}, nil) {
+					return
+				}
+			}
+		}); err != nil {
 			t.Fatal(err)
 		}
 		p, err := trial.ReadProfile(d.ingest(&known))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strconv"
 
@@ -190,18 +191,43 @@ func numbers(col arrow.Array, i int) ([]float64, bool) {
 	return []float64{f}, ok
 }
 
-// writeTable writes one Arrow file by rename.
-func writeTable(path string, schema *arrow.Schema, fill func(*array.RecordBuilder)) error {
-	b := array.NewRecordBuilder(memory.NewGoAllocator(), schema)
-	defer b.Release()
-	fill(b)
-	rec := b.NewRecordBatch()
-	defer rec.Release()
+// batchRows is how many rows of a file that is written are in memory at a time.
+const batchRows = 20_000
+
+// writeTable writes one Arrow file by rename, batch by batch; put adds a row to the builder of the next batch.
+func writeTable[Row any](path string, schema *arrow.Schema, rows iter.Seq2[Row, error], put func(*array.RecordBuilder, Row)) error {
 	return replaceBy(path, func(f *os.File) error {
 		w, err := ipc.NewFileWriter(f, ipc.WithSchema(schema))
 		if err != nil {
 			return err
 		}
-		return errors.Join(w.Write(rec), w.Close())
+		return errors.Join(writeBatches(w, schema, rows, put), w.Close())
 	})
+}
+
+func writeBatches[Row any](w *ipc.FileWriter, schema *arrow.Schema, rows iter.Seq2[Row, error], put func(*array.RecordBuilder, Row)) error {
+	b := array.NewRecordBuilder(memory.NewGoAllocator(), schema)
+	defer b.Release()
+	held, written := 0, false
+	flush := func() error {
+		rec := b.NewRecordBatch()
+		defer rec.Release()
+		held, written = 0, true
+		return w.Write(rec)
+	}
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		put(b, row)
+		if held++; held == batchRows {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if held > 0 || !written {
+		return flush()
+	}
+	return nil
 }

@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"errors"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,14 +66,14 @@ func TestArrowFromPython(t *testing.T) {
 		{3, "cc", "03", "z", "validation", "a.csv", 4, "g"},
 	}
 	for _, name := range []string{"index.arrow", "stream.arrow"} {
-		if rows, err := ReadIndex(at(name)); err != nil || !reflect.DeepEqual(rows, want) {
+		if rows, err := indexOf(at(name)); err != nil || !reflect.DeepEqual(rows, want) {
 			t.Errorf("%s: %+v %v", name, rows, err)
 		}
 	}
-	if rows, err := ReadIndex(at("numbers.arrow")); err != nil || rows[0].Label != "1.5" || rows[1].Label != "2" || rows[2].Label != "" || rows[0].Part != "train" {
+	if rows, err := indexOf(at("numbers.arrow")); err != nil || rows[0].Label != "1.5" || rows[1].Label != "2" || rows[2].Label != "" || rows[0].Part != "train" {
 		t.Errorf("numbers: %+v %v", rows, err)
 	}
-	if _, err := ReadIndex(at("short.arrow")); err == nil || !strings.Contains(err.Error(), "row is missing") {
+	if _, err := indexOf(at("short.arrow")); err == nil || !strings.Contains(err.Error(), "row is missing") {
 		t.Errorf("short: %v", err)
 	}
 	if rows, err := ReadRejects(at("rejects.arrow")); err != nil || !reflect.DeepEqual(rows, []Reject{{"a.csv", 7, -1, "age", "old", "no number", "leave it empty", 1}}) {
@@ -99,7 +101,7 @@ func TestArrowFromPython(t *testing.T) {
 		if err := os.WriteFile(at("torn.arrow"), b[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if rows, err := ReadIndex(at("torn.arrow")); err == nil {
+		if rows, err := indexOf(at("torn.arrow")); err == nil {
 			t.Errorf("the first %d of %d bytes are read as %+v", n, len(b), rows)
 		}
 	}
@@ -108,10 +110,10 @@ func TestArrowFromPython(t *testing.T) {
 func TestArrowToPython(t *testing.T) {
 	folder := t.TempDir()
 	known, index := filepath.Join(folder, "known.arrow"), filepath.Join(folder, "index.arrow")
-	if err := WriteKnown(known, []KnownRow{{1, "aa", "bb", "cat", Train, true, "", "a.csv", true}, {9, "cc", "dd", "", Test, false, "g", "", false}}); err != nil {
+	if err := WriteKnown(known, each(KnownRow{1, "aa", "bb", "cat", Train, true, "", "a.csv", true}, KnownRow{9, "cc", "dd", "", Test, false, "g", "", false})); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteDataIndex(index, []DataRow{{1, Train, true, "", ""}, {9, Test, false, "g", "dog"}}); err != nil {
+	if err := WriteDataIndex(index, each(DataRow{1, Train, true, "", ""}, DataRow{9, Test, false, "g", "dog"})); err != nil {
 		t.Fatal(err)
 	}
 	got := runPython(t, `
@@ -124,9 +126,58 @@ for path in sys.argv[1:]:
 	if got != want {
 		t.Errorf("Python reads\n%s", got)
 	}
-	for _, rows := range [][]DataRow{nil} {
-		if err := WriteDataIndex(index, rows); err != nil {
-			t.Error(err)
+	if err := WriteDataIndex(index, each[DataRow]()); err != nil {
+		t.Error(err)
+	}
+	broken := func(yield func(DataRow, error) bool) { yield(DataRow{}, os.ErrClosed) }
+	if err := WriteDataIndex(filepath.Join(folder, "none.arrow"), broken); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("an error among the rows: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "none.arrow")); err == nil {
+		t.Error("half a file was left")
+	}
+}
+
+// TestManyRows writes more rows than a batch has, and reads some of them.
+func TestManyRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "known.arrow")
+	if err := WriteKnown(path, func(yield func(KnownRow, error) bool) {
+		for i := range 2*batchRows + 1 {
+			if !yield(KnownRow{Number: int64(i + 1), Part: Train}, nil) {
+				return
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	batches, last := 0, int64(0)
+	if err := eachBatch(path, func(b batch) error {
+		numbers, err := b.ints("number", -1)
+		batches, last = batches+1, numbers[len(numbers)-1]
+		return err
+	}); err != nil || batches != 3 || last != 2*batchRows+1 {
+		t.Errorf("%d batches, the last number is %d: %v", batches, last, err)
+	}
+}
+
+// each yields rows without an error.
+func each[Row any](rows ...Row) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for _, r := range rows {
+			if !yield(r, nil) {
+				return
+			}
 		}
 	}
+}
+
+// indexOf reads all of an index.
+func indexOf(path string) (rows []IndexRow, err error) {
+	for row, err := range Index(path) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }

@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"errors"
+	"iter"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -26,29 +28,38 @@ type IndexRow struct {
 	Group       string // hash of what keeps rows in one part; empty when nothing does
 }
 
-// ReadIndex reads an ingest's index.arrow. The order is the file's.
-func ReadIndex(path string) ([]IndexRow, error) {
-	var rows []IndexRow
-	err := eachBatch(path, func(b batch) error {
-		var c columns
-		number, row := c.ints(b, "number"), c.ints(b, "row")
-		example, input, label := c.texts(b, "example_hash"), c.texts(b, "input_hash"), c.texts(b, "label")
-		part, source := c.texts(b, "part"), c.texts(b, "source")
-		group := make([]string, len(number))
-		if _, err := b.column("group"); err == nil {
-			group = c.texts(b, "group")
+// Index reads an ingest's index.arrow row by row, in the file's order; one batch
+// of it is in memory at a time. An error is the last thing that it yields.
+func Index(path string) iter.Seq2[IndexRow, error] {
+	return func(yield func(IndexRow, error) bool) {
+		err := eachBatch(path, func(b batch) error {
+			var c columns
+			number, row := c.ints(b, "number"), c.ints(b, "row")
+			example, input, label := c.texts(b, "example_hash"), c.texts(b, "input_hash"), c.texts(b, "label")
+			part, source := c.texts(b, "part"), c.texts(b, "source")
+			group := make([]string, len(number))
+			if _, err := b.column("group"); err == nil {
+				group = c.texts(b, "group")
+			}
+			if c.err != nil {
+				return c.err
+			}
+			for i := range number {
+				if !yield(IndexRow{Number: number[i], ExampleHash: example[i], InputHash: input[i], Label: label[i],
+					Part: part[i], Source: source[i], Row: row[i], Group: group[i]}, nil) {
+					return errEnough
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(IndexRow{}, err)
 		}
-		if c.err != nil {
-			return c.err
-		}
-		for i := range number {
-			rows = append(rows, IndexRow{Number: number[i], ExampleHash: example[i], InputHash: input[i], Label: label[i],
-				Part: part[i], Source: source[i], Row: row[i], Group: group[i]})
-		}
-		return nil
-	})
-	return rows, err
+	}
 }
+
+// errEnough ends a reading whose reader has what it wants.
+var errEnough = errors.New("enough")
 
 // Reject is one row of a source that was not taken (rejects.arrow).
 type Reject struct {
@@ -95,14 +106,14 @@ type KnownRow struct {
 	Label       string // empty = none
 	Part        string
 	On          bool
-	Group       string // as ReadIndex gave it; empty = none
+	Group       string // as Index gave it; empty = none
 	Source      string // the source's name
 	Corrected   bool   // Label is not as it was fed; ExampleHash is
 }
 
 // WriteKnown writes the file that ingest.json's known names: number, example_hash, input_hash, label, part, on,
-// group, source, corrected.
-func WriteKnown(path string, rows []KnownRow) error {
+// group, source, corrected. An error among the rows is returned.
+func WriteKnown(path string, rows iter.Seq2[KnownRow, error]) error {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "number", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "example_hash", Type: arrow.BinaryTypes.String},
@@ -114,18 +125,16 @@ func WriteKnown(path string, rows []KnownRow) error {
 		{Name: "source", Type: arrow.BinaryTypes.String, Nullable: true},
 		{Name: "corrected", Type: arrow.FixedWidthTypes.Boolean},
 	}, nil)
-	return writeTable(path, schema, func(b *array.RecordBuilder) {
-		for _, r := range rows {
-			b.Field(0).(*array.Int64Builder).Append(r.Number)
-			b.Field(1).(*array.StringBuilder).Append(r.ExampleHash)
-			b.Field(2).(*array.StringBuilder).Append(r.InputHash)
-			appendText(b.Field(3).(*array.StringBuilder), r.Label)
-			b.Field(4).(*array.StringBuilder).Append(r.Part)
-			b.Field(5).(*array.BooleanBuilder).Append(r.On)
-			appendText(b.Field(6).(*array.StringBuilder), r.Group)
-			appendText(b.Field(7).(*array.StringBuilder), r.Source)
-			b.Field(8).(*array.BooleanBuilder).Append(r.Corrected)
-		}
+	return writeTable(path, schema, rows, func(b *array.RecordBuilder, r KnownRow) {
+		b.Field(0).(*array.Int64Builder).Append(r.Number)
+		b.Field(1).(*array.StringBuilder).Append(r.ExampleHash)
+		b.Field(2).(*array.StringBuilder).Append(r.InputHash)
+		appendText(b.Field(3).(*array.StringBuilder), r.Label)
+		b.Field(4).(*array.StringBuilder).Append(r.Part)
+		b.Field(5).(*array.BooleanBuilder).Append(r.On)
+		appendText(b.Field(6).(*array.StringBuilder), r.Group)
+		appendText(b.Field(7).(*array.StringBuilder), r.Source)
+		b.Field(8).(*array.BooleanBuilder).Append(r.Corrected)
 	})
 }
 
@@ -143,12 +152,12 @@ type DataRow struct {
 	Number int64
 	Part   string
 	On     bool
-	Group  string // as ReadIndex gave it; empty = none
+	Group  string // as Index gave it; empty = none
 	Label  string // what its label was corrected to since it was fed; empty = it is as it was fed
 }
 
-// WriteDataIndex writes the index.arrow of a data folder: number, part, on, group, label.
-func WriteDataIndex(path string, rows []DataRow) error {
+// WriteDataIndex writes the index.arrow of a data folder: number, part, on, group, label. An error among the rows is returned.
+func WriteDataIndex(path string, rows iter.Seq2[DataRow, error]) error {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "number", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "part", Type: arrow.BinaryTypes.String},
@@ -156,14 +165,12 @@ func WriteDataIndex(path string, rows []DataRow) error {
 		{Name: "group", Type: arrow.BinaryTypes.String, Nullable: true},
 		{Name: "label", Type: arrow.BinaryTypes.String, Nullable: true},
 	}, nil)
-	return writeTable(path, schema, func(b *array.RecordBuilder) {
-		for _, r := range rows {
-			b.Field(0).(*array.Int64Builder).Append(r.Number)
-			b.Field(1).(*array.StringBuilder).Append(r.Part)
-			b.Field(2).(*array.BooleanBuilder).Append(r.On)
-			appendText(b.Field(3).(*array.StringBuilder), r.Group)
-			appendText(b.Field(4).(*array.StringBuilder), r.Label)
-		}
+	return writeTable(path, schema, rows, func(b *array.RecordBuilder, r DataRow) {
+		b.Field(0).(*array.Int64Builder).Append(r.Number)
+		b.Field(1).(*array.StringBuilder).Append(r.Part)
+		b.Field(2).(*array.BooleanBuilder).Append(r.On)
+		appendText(b.Field(3).(*array.StringBuilder), r.Group)
+		appendText(b.Field(4).(*array.StringBuilder), r.Label)
 	})
 }
 

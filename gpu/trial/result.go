@@ -46,6 +46,15 @@ type Result struct {
 	Model           *Model            `json:"model"`
 	Predictions     string            `json:"predictions"`      // path in the folder; empty when there are none
 	TestPredictions string            `json:"test_predictions"` // the same of the test part: told of the best model only
+	Sample          *Sample           `json:"sample"`           // nil: it worked with all examples
+}
+
+// Sample says with how many of the examples an attempt worked whose slot has not
+// the memory for all of them.
+type Sample struct {
+	Rows        int64 `json:"rows"`
+	Of          int64 `json:"of"`
+	MemoryBytes int64 `json:"memory_bytes"` // of the slot
 }
 
 // Score is a quality with what belongs to it.

@@ -23,6 +23,10 @@ func Best(name string, r api.Report, more ...api.Findings) Output {
 		shareVerdict(&p, t, *b)
 	}
 	p.say("%s", chosenWords(t, *b))
+	if s := b.Sample; s != nil {
+		p.say("It worked with %s of %s examples, evenly spread: all of them don't fit into %s, the memory of its slot.",
+			count(int(s.Rows)), count(int(s.Of)), size(s.MemoryBytes))
+	}
 	if r.Mistakes != nil {
 		mistakeLines(&p, *r.Mistakes)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/easeml/easeml/gpu/engine"
 	"github.com/easeml/easeml/gpu/trial"
-	"github.com/easeml/easeml/server/store"
 )
 
 // Runner runs one folder to its end on a service slot, outside the pool that
@@ -38,7 +37,7 @@ type Job struct {
 	Output      []string
 	Using       map[string]string
 	Options     map[string][]string
-	Known       []store.Example // everything accepted before
+	Known       Examples // everything accepted before; nil: nothing was
 	FirstNumber int
 	Folds       *int
 	Test        *float64
@@ -54,7 +53,7 @@ type Progress struct {
 
 // Batch is what a feed brought.
 type Batch struct {
-	Index    []trial.IndexRow
+	Index    string // path of index.arrow, empty when nothing was accepted
 	Rejects  []trial.Reject
 	Profile  trial.Profile
 	Raw      json.RawMessage // profile.json as it stands
@@ -135,15 +134,18 @@ func specOf(job Job) (trial.Ingest, error) {
 			in.Options[name], _ = json.Marshal(values)
 		}
 	}
-	if len(job.Known) == 0 {
+	if job.Known == nil {
 		return in, nil
 	}
 	known := filepath.Join(job.Folder, "known.arrow")
-	rows := make([]trial.KnownRow, len(job.Known))
-	for i, e := range job.Known {
-		rows[i] = trial.KnownRow{Number: int64(e.Number), ExampleHash: e.ExampleHash, InputHash: e.InputHash, Group: e.Group, Label: e.Label, Part: e.Part, On: e.On, Source: e.Source, Corrected: e.Fed != ""}
-	}
-	if err := trial.WriteKnown(known, rows); err != nil {
+	if err := trial.WriteKnown(known, func(yield func(trial.KnownRow, error) bool) {
+		for e, err := range job.Known {
+			if !yield(trial.KnownRow{Number: int64(e.Number), ExampleHash: e.ExampleHash, InputHash: e.InputHash, Group: e.Group, Label: e.Label,
+				Part: e.Part, On: e.On, Source: e.Source, Corrected: e.Fed != ""}, err) {
+				return
+			}
+		}
+	}); err != nil {
 		return in, err
 	}
 	in.Known = &known
@@ -166,6 +168,6 @@ func collect(job Job, seconds float64) (*Batch, error) {
 		return b, nil
 	}
 	b.Examples = filepath.Join(job.Folder, trial.ExamplesFile)
-	b.Index, err = trial.ReadIndex(filepath.Join(job.Folder, trial.IndexFile))
-	return b, err
+	b.Index = filepath.Join(job.Folder, trial.IndexFile)
+	return b, nil
 }

@@ -1,25 +1,66 @@
 package feed
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 
 	"github.com/easeml/easeml/gpu/trial"
 	"github.com/easeml/easeml/server/store"
 )
 
-// Hash names a dataset version: SHA-256 over the canonical program, the
+// Examples are those of a task that a version is made of, by number. They can be
+// gone through several times; an error is the last thing that is yielded.
+type Examples iter.Seq2[store.Example, error]
+
+// Sum is what a version is called and how many examples it has.
+type Sum struct {
+	Hash    string
+	Parts   trial.Parts // of the examples that are on
+	On, Off int
+}
+
+// SumOf names a dataset version: SHA-256 over the canonical program, the
 // target's kind and labels, and the sorted (example hash, part) of all
 // examples that are on (DESIGN §3). An example whose label was corrected counts
-// as its inputs with that label.
-func Hash(program string, target trial.Target, examples []store.Example) string {
+// as its inputs with that label. It takes 33 bytes of memory for each example.
+func SumOf(program string, target trial.Target, examples Examples) (sum Sum, err error) {
+	var on []content
+	for e, err := range examples {
+		if err != nil {
+			return Sum{}, err
+		}
+		if !e.On {
+			sum.Off++
+			continue
+		}
+		sum.On++
+		c, err := contentOf(e)
+		if err != nil {
+			return Sum{}, err
+		}
+		on = append(on, c)
+		switch e.Part {
+		case trial.Train:
+			sum.Parts.Train++
+		case trial.Validation:
+			sum.Parts.Validation++
+		case trial.Test:
+			sum.Parts.Test++
+		}
+	}
+	slices.SortFunc(on, func(a, b content) int {
+		return cmp.Or(bytes.Compare(a.hash[:], b.hash[:]), cmp.Compare(a.part, b.part))
+	})
 	h := sha256.New()
 	field := func(s string) { fmt.Fprintf(h, "%d:%s\n", len(s), s) }
 	field(program)
@@ -30,45 +71,36 @@ func Hash(program string, target trial.Target, examples []store.Example) string 
 	for _, l := range target.Labels {
 		field(l)
 	}
-	on := make([]string, 0, len(examples))
-	for _, e := range examples {
-		if e.On {
-			on = append(on, contentOf(e)+" "+e.Part)
-		}
+	for _, c := range on {
+		fmt.Fprintf(h, "%x %s\n", c.hash, sortedParts[c.part])
 	}
-	sort.Strings(on)
-	for _, s := range on {
-		io.WriteString(h, s+"\n")
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	sum.Hash = "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return sum, nil
 }
 
-func contentOf(e store.Example) string {
-	if e.Fed == "" {
-		return e.ExampleHash
-	}
-	h := sha256.Sum256([]byte(e.InputHash + " " + e.Label))
-	return hex.EncodeToString(h[:])
+// content is what an example counts as in a version's name.
+type content struct {
+	hash [sha256.Size]byte
+	part uint8 // place in sortedParts
 }
 
-// Count returns the parts of the examples that are on.
-func Count(examples []store.Example) (parts trial.Parts, on, off int) {
-	for _, e := range examples {
-		if !e.On {
-			off++
-			continue
-		}
-		on++
-		switch e.Part {
-		case "train":
-			parts.Train++
-		case "validation":
-			parts.Validation++
-		case "test":
-			parts.Test++
-		}
+// sortedParts are the parts' names as text sorts them.
+var sortedParts = []string{trial.Test, trial.Train, trial.Validation}
+
+func contentOf(e store.Example) (c content, err error) {
+	part := slices.Index(sortedParts, e.Part)
+	if part < 0 {
+		return c, fmt.Errorf("example %d is in the part %q, which there is not", e.Number, e.Part)
 	}
-	return parts, on, off
+	c.part = uint8(part)
+	if e.Fed != "" {
+		c.hash = sha256.Sum256([]byte(e.InputHash + " " + e.Label))
+		return c, nil
+	}
+	if n, err := hex.Decode(c.hash[:], []byte(e.ExampleHash)); err != nil || n != len(c.hash) {
+		return c, fmt.Errorf("example %d has %q for a hash, which is no SHA-256", e.Number, e.ExampleHash)
+	}
+	return c, nil
 }
 
 // Protocol says how candidates are compared on these parts: on the validation
@@ -86,7 +118,7 @@ func Protocol(parts trial.Parts, folds *int) trial.Protocol {
 // Freeze lays out the folder of a dataset version: hard links to the
 // examples of every feed, and index.arrow with number, part, whether each is
 // on, and labels that were corrected. It is made whole or not at all; one that is there already stays.
-func Freeze(folder string, feeds []string, examples []store.Example) error {
+func Freeze(folder string, feeds []string, examples Examples) error {
 	if _, err := os.Stat(folder); err == nil {
 		return nil
 	}
@@ -103,14 +135,17 @@ func Freeze(folder string, feeds []string, examples []store.Example) error {
 			return fmt.Errorf("put a feed's examples into a version: %w", err)
 		}
 	}
-	rows := make([]trial.DataRow, len(examples))
-	for i, e := range examples {
-		rows[i] = trial.DataRow{Number: int64(e.Number), Part: e.Part, On: e.On, Group: e.Group}
-		if e.Fed != "" {
-			rows[i].Label = e.Label
+	if err := trial.WriteDataIndex(filepath.Join(fresh, trial.IndexFile), func(yield func(trial.DataRow, error) bool) {
+		for e, err := range examples {
+			row := trial.DataRow{Number: int64(e.Number), Part: e.Part, On: e.On, Group: e.Group}
+			if e.Fed != "" {
+				row.Label = e.Label
+			}
+			if !yield(row, err) {
+				return
+			}
 		}
-	}
-	if err := trial.WriteDataIndex(filepath.Join(fresh, trial.IndexFile), rows); err != nil {
+	}); err != nil {
 		return err
 	}
 	if err := os.Chmod(fresh, 0o755); err != nil {

@@ -150,6 +150,11 @@ func (x *rows) best() *api.Best {
 		if b.Test != nil {
 			v.Test = new(x.estimate(*b.Test))
 		}
+		for _, tr := range x.trials {
+			if tr.ID == b.TrialID {
+				v.Sample = sampleOf(tr)
+			}
+		}
 		tied := x.ties()
 		for _, tr := range x.ranked() {
 			if tied[tr.ID] {
@@ -172,12 +177,21 @@ func (x *rows) bestOf(tr store.Trial, c candidate) *api.Best {
 		Trial: x.numbers[tr.ID], Candidate: c.ID, Label: c.Label, Family: c.Family, Version: x.task.Version, Scored: x.task.Version,
 		Seconds: finite(tr.Seconds), Baseline: c.Baseline, TiedWith: []string{},
 	}
+	v.Sample = sampleOf(tr)
 	inSearch, test := search.Measured(tr)
 	v.Search = x.estimate(inSearch)
 	if test != nil {
 		v.Test = new(x.estimate(*test))
 	}
 	return v
+}
+
+func sampleOf(tr store.Trial) *api.Sample {
+	s := search.SampleOf(tr)
+	if s == nil {
+		return nil
+	}
+	return &api.Sample{Rows: s.Rows, Of: s.Of, MemoryBytes: s.MemoryBytes}
 }
 
 func (x *rows) estimate(e search.Estimate) api.Estimate { return estimate(e, x.metric()) }

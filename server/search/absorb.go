@@ -163,6 +163,7 @@ func summary(folder string, result trial.Result) (heldOut []byte, kept json.RawM
 	kept, _ = json.Marshal(map[string]any{
 		"quality": result.Quality, "interval": result.QualityInterval, "n": n, "metrics": result.Metrics, "test": result.Test,
 		"steps": result.Steps, "curve": result.Curve, "seconds": result.Seconds, "mistakes": wrong, "test_mistakes": ofTest,
+		"sample": result.Sample,
 	})
 	return heldOut, kept, err
 }

@@ -52,6 +52,17 @@ type keptResult struct {
 	Metrics  map[string]trial.Number `json:"metrics"`
 	Test     *trial.Score            `json:"test"`
 	Steps    int                     `json:"steps"`
+	Sample   *trial.Sample           `json:"sample"`
+}
+
+// SampleOf says with how many of the examples a finished trial worked; nil: with
+// all of them.
+func SampleOf(tr store.Trial) *trial.Sample {
+	var k keptResult
+	if len(tr.Result) == 0 || json.Unmarshal(tr.Result, &k) != nil {
+		return nil
+	}
+	return k.Sample
 }
 
 // Measured returns a finished trial's figure in the search and on the test part.

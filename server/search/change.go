@@ -164,15 +164,18 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 		}
 		request.Sources[i].Path = path
 	}
-	task, examples, err := s.load(ctx, f.TaskID)
+	task, err := s.load(ctx, f.TaskID)
 	if err != nil {
 		return err
 	}
 	options := settingsOf(task)
 	job := feed.Job{
 		Folder: f.Folder, Program: programJSON(task.Program), Template: task.Template, Sources: request.Sources,
-		Output: request.Output, Using: request.Using, Options: request.Options, Known: examples,
+		Output: request.Output, Using: request.Using, Options: request.Options,
 		FirstNumber: task.NextExample, Folds: options.Folds, Test: options.Test, Metric: options.Metric,
+	}
+	if task.NextExample > 1 {
+		job.Known = s.examples(ctx, task, &version{})
 	}
 	if len(task.Target) > 0 {
 		if err := json.Unmarshal(task.Target, &job.Target); err != nil {
@@ -199,21 +202,14 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 	f.Read, f.Accepted = int(batch.Profile.Examples.Read), int(batch.Profile.Examples.Accepted)
 	f.Known, f.Rejected = int(batch.Profile.Examples.Known), int(batch.Profile.Examples.Rejected)
 	f.Profile, f.Seconds = batch.Raw, batch.Seconds
-	var fresh []store.Example
-	for _, row := range batch.Index {
-		fresh = append(fresh, store.Example{
-			Number: int(row.Number), ExampleHash: row.ExampleHash, InputHash: row.InputHash, Group: row.Group, Label: row.Label, Part: row.Part,
-			Feed: f.Number, Version: task.Version + 1, Source: row.Source, Row: row.Row, On: true,
-		})
-	}
-	next := &version{cause: "feed", by: request.By, feed: &f, rejects: batch.Rejects, fresh: fresh}
+	next := &version{cause: "feed", by: request.By, feed: &f, rejects: batch.Rejects, index: batch.Index}
 	labels := map[int]string{} // that a file of examples corrects
 	if batch.Profile.Changed != nil {
 		for _, c := range batch.Profile.Changed.Corrected {
 			labels[c.Number] = c.To
 		}
 	}
-	if len(fresh)+len(labels) > 0 {
+	if f.Accepted+len(labels) > 0 {
 		// A feed may bring labels that the first one had not, where the program leaves room for them: they come last.
 		target := batch.Profile.Target
 		if target == nil {
@@ -222,7 +218,7 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 		if target == nil {
 			return errors.New("the trainer accepted examples without a target")
 		}
-		corrected, err := refined(task, *target, examples, Refinement{Labels: labels})
+		corrected, err := s.refined(ctx, task, *target, Refinement{Labels: labels})
 		if err != nil {
 			return err
 		}
@@ -230,14 +226,14 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 			next.labels, next.changes = corrected.labels, corrected.changes
 		}
 		profile, raw := batch.Profile, batch.Raw
-		if len(fresh) == 0 { // what it says is of the new examples
+		if f.Accepted == 0 { // what it says is of the new examples
 			profile, raw = trial.Profile{}, task.Profile
 			if err := json.Unmarshal(raw, &profile); err != nil {
 				return err
 			}
 		}
-		if len(fresh) > 0 || corrected != nil {
-			if err := s.prepare(ctx, task, append(examples, fresh...), *target, profile, raw, next); err != nil {
+		if f.Accepted > 0 || corrected != nil {
+			if err := s.prepare(ctx, task, *target, profile, raw, next); err != nil {
 				return err
 			}
 		}
@@ -245,15 +241,56 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 	return s.ask(ctx, func(st *state) error { return st.move(task.ID, next) })
 }
 
-func (s *Service) load(ctx context.Context, taskID string) (task store.Task, examples []store.Example, err error) {
+func (s *Service) load(ctx context.Context, taskID string) (task store.Task, err error) {
 	err = s.cfg.Store.Read(ctx, func(r *store.Reader) error {
-		if task, err = r.TaskByID(taskID); err != nil {
-			return err
-		}
-		examples, err = r.AllExamples(taskID)
+		task, err = r.TaskByID(taskID)
 		return err
 	})
-	return task, examples, err
+	return task, err
+}
+
+// examples are those of a task as they will be with v.
+func (s *Service) examples(ctx context.Context, task store.Task, v *version) feed.Examples {
+	return func(yield func(store.Example, error) bool) {
+		on := make(map[int]bool, len(v.on)+len(v.off))
+		for _, n := range v.on {
+			on[n] = true
+		}
+		for _, n := range v.off {
+			on[n] = false
+		}
+		labels := make(map[int]store.Example, len(v.labels))
+		for _, e := range v.labels {
+			labels[e.Number] = e
+		}
+		enough := errors.New("enough")
+		err := s.cfg.Store.Read(ctx, func(r *store.Reader) error {
+			for e, err := range r.EachExample(task.ID) {
+				if err != nil {
+					return err
+				}
+				if now, switched := on[e.Number]; switched {
+					e.On = now
+				}
+				if now, corrected := labels[e.Number]; corrected {
+					e.Label, e.Fed = now.Label, now.Fed
+				}
+				if !yield(e, nil) {
+					return enough
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			for e, ferr := range v.fresh(task) {
+				if !yield(e, ferr) {
+					return
+				}
+			}
+		} else if !errors.Is(err, enough) {
+			yield(store.Example{}, err)
+		}
+	}
 }
 
 // failFeed commits that a feed could not be read: nothing was accepted.
@@ -286,7 +323,7 @@ type version struct {
 	cause   string // feed | refine | options
 	feed    *store.Feed
 	rejects []trial.Reject
-	fresh   []store.Example
+	index   string // path of the index.arrow of fresh examples; empty: there are none
 	on, off []int
 	labels  []store.Example // with the labels that they have now
 	by      string          // who makes it
@@ -298,13 +335,34 @@ type version struct {
 	count      struct{ on, off int }
 }
 
+// fresh are the examples that a version's feed brings to its task.
+func (v *version) fresh(task store.Task) feed.Examples {
+	return func(yield func(store.Example, error) bool) {
+		if v.index == "" {
+			return
+		}
+		for row, err := range trial.Index(v.index) {
+			if !yield(store.Example{
+				Number: int(row.Number), ExampleHash: row.ExampleHash, InputHash: row.InputHash, Group: row.Group, Label: row.Label, Part: row.Part,
+				Feed: v.feed.Number, Version: task.Version + 1, Source: row.Source, Row: row.Row, On: true,
+			}, err) {
+				return
+			}
+		}
+	}
+}
+
 // prepare does the slow part of a move: the version's folder, the candidates,
 // and the served model's figures on the new version.
-func (s *Service) prepare(ctx context.Context, task store.Task, examples []store.Example, target trial.Target, profile trial.Profile, raw json.RawMessage, v *version) error {
+func (s *Service) prepare(ctx context.Context, task store.Task, target trial.Target, profile trial.Profile, raw json.RawMessage, v *version) error {
 	options := settingsOf(task)
-	parts, on, off := feed.Count(examples)
-	v.count.on, v.count.off = on, off
-	protocol := feed.Protocol(parts, options.Folds)
+	examples := s.examples(ctx, task, v)
+	sum, err := feed.SumOf(task.Program, target, examples)
+	if err != nil {
+		return err
+	}
+	v.count.on, v.count.off = sum.On, sum.Off
+	protocol := feed.Protocol(sum.Parts, options.Folds)
 	metric := options.Metric
 	inherits := ""
 	if task.SearchID != "" {
@@ -329,9 +387,9 @@ func (s *Service) prepare(ctx context.Context, task store.Task, examples []store
 		return err
 	}
 	row := &store.Search{
-		ID: id.String(), DatasetVersion: feed.Hash(task.Program, target, examples), Metric: metric, Protocol: encode(protocol),
-		Salt: task.UserID, Program: task.Program, Template: task.Template, Target: encode(target), Profile: raw, Rows: on,
-		Parts: encode(parts), Seed: options.Seed, Inherits: inherits, State: "open", Created: s.now(),
+		ID: id.String(), DatasetVersion: sum.Hash, Metric: metric, Protocol: encode(protocol),
+		Salt: task.UserID, Program: task.Program, Template: task.Template, Target: encode(target), Profile: raw, Rows: sum.On,
+		Parts: encode(sum.Parts), Seed: options.Seed, Inherits: inherits, State: "open", Created: s.now(),
 	}
 	row.DataPath = filepath.Join(s.cfg.Root, "data", task.ID, row.DatasetVersion[len("sha256:"):][:32])
 	paths, err := s.exampleFiles(ctx, task, v)
@@ -341,7 +399,7 @@ func (s *Service) prepare(ctx context.Context, task store.Task, examples []store
 	if err := feed.Freeze(row.DataPath, paths, examples); err != nil {
 		return err
 	}
-	if on == 0 { // nothing to try, and nothing to measure the served model on
+	if sum.On == 0 { // nothing to try, and nothing to measure the served model on
 		now := s.now()
 		row.State, row.Reason, row.Settled = "settled", "no_data", &now
 		v.search = row
@@ -374,7 +432,7 @@ func (s *Service) exampleFiles(ctx context.Context, task store.Task, v *version)
 		}
 		return nil
 	})
-	if v.feed != nil && len(v.fresh) > 0 {
+	if v.index != "" {
 		paths = append(paths, filepath.Join(v.feed.Folder, trial.ExamplesFile))
 	}
 	return paths, err
@@ -490,11 +548,15 @@ func (st *state) retire(searchID string) error {
 // the task to it. The search may be there already: equal data, equal search.
 func (st *state) createVersion(tx *store.Tx, task *store.Task, v *version) (store.Search, error) {
 	now := st.now()
-	if err := tx.InsertExamples(task.ID, v.fresh); err != nil {
+	if err := tx.InsertExamples(task.ID, func(yield func(store.Example, error) bool) {
+		for e, err := range v.fresh(*task) {
+			task.NextExample = max(task.NextExample, e.Number+1)
+			if !yield(e, err) {
+				return
+			}
+		}
+	}); err != nil {
 		return store.Search{}, err
-	}
-	for _, e := range v.fresh {
-		task.NextExample = max(task.NextExample, e.Number+1)
 	}
 	if _, err := tx.SetExamplesOn(task.ID, v.on, true); err != nil {
 		return store.Search{}, err

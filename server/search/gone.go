@@ -9,7 +9,8 @@ import (
 )
 
 // gone are the numbers of the examples that are no longer in the file they came
-// from, as it was fed last. Feeds are in the order of their numbers.
+// from, as it was fed last. Feeds are in the order of their numbers; examples are
+// those that everGone names, or more.
 func gone(feeds []store.Feed, examples []store.Example) []int {
 	names := make([][]string, len(feeds))
 	at := make(map[int]int, len(feeds)) // by number
@@ -44,6 +45,19 @@ func gone(feeds []store.Feed, examples []store.Example) []int {
 	}
 	slices.Sort(numbers)
 	return numbers
+}
+
+// everGone are the numbers of the examples that one of the feeds has missed.
+func everGone(feeds []store.Feed) []int {
+	var numbers []int
+	for _, f := range feeds {
+		var profile trial.Profile
+		if f.State == "ended" && json.Unmarshal(f.Profile, &profile) == nil && profile.Changed != nil {
+			numbers = append(numbers, profile.Changed.Gone...)
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
 }
 
 // SameFile tells whether two feeds read a file of one name.

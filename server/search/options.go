@@ -101,7 +101,7 @@ func (s *Service) remeasure(ctx context.Context, taskID string) error {
 }
 
 func (s *Service) reopen(ctx context.Context, taskID string) error {
-	task, examples, err := s.load(ctx, taskID)
+	task, err := s.load(ctx, taskID)
 	if err != nil || task.Version == 0 {
 		return err // what is fed later is measured so
 	}
@@ -114,7 +114,7 @@ func (s *Service) reopen(ctx context.Context, taskID string) error {
 		return err
 	}
 	v := &version{cause: "options", by: task.User}
-	if err := s.prepare(ctx, task, examples, target, profile, task.Profile, v); err != nil {
+	if err := s.prepare(ctx, task, target, profile, task.Profile, v); err != nil {
 		return err
 	}
 	return s.ask(ctx, func(st *state) error { return st.move(taskID, v) })

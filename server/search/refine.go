@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -76,7 +77,7 @@ func (s *Service) Refine(ctx context.Context, task store.Task, r Refinement) (nu
 }
 
 func (s *Service) refine(ctx context.Context, taskID string, r Refinement) (int, error) {
-	task, examples, err := s.load(ctx, taskID)
+	task, err := s.load(ctx, taskID)
 	if err != nil {
 		return 0, err
 	}
@@ -94,17 +95,21 @@ func (s *Service) refine(ctx context.Context, taskID string, r Refinement) (int,
 	if r.Gone {
 		if err := s.cfg.Store.Read(ctx, func(rows *store.Reader) error {
 			feeds, err := rows.Feeds(taskID)
+			if err != nil {
+				return err
+			}
+			examples, err := rows.ExamplesOf(taskID, everGone(feeds))
 			r.Off = append(slices.Clip(r.Off), gone(feeds, examples)...)
 			return err
 		}); err != nil {
 			return 0, err
 		}
 	}
-	v, err := refined(task, target, examples, r)
+	v, err := s.refined(ctx, task, target, r)
 	if err != nil || v == nil {
 		return task.Version, err
 	}
-	if err := s.prepare(ctx, task, examples, target, profile, task.Profile, v); err != nil {
+	if err := s.prepare(ctx, task, target, profile, task.Profile, v); err != nil {
 		return 0, err
 	}
 	err = s.ask(ctx, func(st *state) error { return st.move(taskID, v) })
@@ -114,9 +119,18 @@ func (s *Service) refine(ctx context.Context, taskID string, r Refinement) (int,
 // wholeOutput names the outputs that no single label or number says.
 var wholeOutput = map[string]string{"masks": "picture", "tokens": "series", "series": "series"}
 
-// refined changes examples in place and returns the version that follows; nil
-// where nothing changes.
-func refined(task store.Task, target trial.Target, examples []store.Example, r Refinement) (*version, error) {
+// refined returns the version that follows from a refinement; nil where nothing
+// changes.
+func (s *Service) refined(ctx context.Context, task store.Task, target trial.Target, r Refinement) (*version, error) {
+	named := slices.Concat(r.On, r.Off, slices.Collect(maps.Keys(r.Labels)))
+	slices.Sort(named)
+	var examples []store.Example
+	if err := s.cfg.Store.Read(ctx, func(rows *store.Reader) (err error) {
+		examples, err = rows.ExamplesOf(task.ID, slices.Compact(named))
+		return err
+	}); err != nil {
+		return nil, err
+	}
 	changes := &Changes{Suspects: r.Suspects}
 	v := &version{cause: "refine", by: r.By, changes: changes}
 	at := make(map[int]int, len(examples))
@@ -126,7 +140,7 @@ func refined(task store.Task, target trial.Target, examples []store.Example, r R
 	find := func(n int) (*store.Example, error) {
 		i, there := at[n]
 		if !there {
-			return nil, refuse(http.StatusUnprocessableEntity, fmt.Sprintf("There are 1 to %d.", len(examples)),
+			return nil, refuse(http.StatusUnprocessableEntity, fmt.Sprintf("There are 1 to %d.", task.NextExample-1),
 				"%s has no example %d. Nothing was changed.", task.Name, n)
 		}
 		return &examples[i], nil

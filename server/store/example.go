@@ -1,5 +1,11 @@
 package store
 
+import (
+	"iter"
+	"slices"
+	"strings"
+)
+
 const exampleColumns = `number, example_hash, input_hash, group_hash, label, fed_label, part, feed, version, source, row, is_on`
 
 func scanExample(s scanner) (e Example, err error) {
@@ -24,6 +30,50 @@ func (r *Reader) Examples(taskID string, after, limit int, filter ExampleFilter)
 // AllExamples lists a task's examples, on and off, by number.
 func (r *Reader) AllExamples(taskID string) ([]Example, error) {
 	return r.Examples(taskID, 0, 0, ExampleFilter{})
+}
+
+// EachExample yields a task's examples, on and off, by number, one at a time. An
+// error is the last thing that it yields.
+func (r *Reader) EachExample(taskID string) iter.Seq2[Example, error] {
+	return func(yield func(Example, error) bool) {
+		rows, err := r.tx.QueryContext(r.ctx, `SELECT `+exampleColumns+` FROM examples WHERE task_id = ? ORDER BY number`, taskID)
+		if err != nil {
+			yield(Example{}, named("examples", err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			e, err := scanExample(rows)
+			if err != nil {
+				yield(Example{}, named("examples", err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(Example{}, named("examples", err))
+		}
+	}
+}
+
+// ExamplesOf lists those of a task's examples that have these numbers. A number
+// that the task hasn't got is passed over.
+func (r *Reader) ExamplesOf(taskID string, numbers []int) (list []Example, err error) {
+	for some := range slices.Chunk(numbers, 500) {
+		args := []any{taskID}
+		for _, n := range some {
+			args = append(args, n)
+		}
+		found, err := all(r, scanExample, "examples", `SELECT `+exampleColumns+` FROM examples
+			WHERE task_id = ? AND number IN (?`+strings.Repeat(", ?", len(some)-1)+`)`, args...)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	return list, nil
 }
 
 // ExampleCounts counts a task's examples. It looks at each of them: what is
@@ -58,8 +108,9 @@ func (r *Reader) LabelCounts(taskID string) (map[string]int, error) {
 	return counts, nil
 }
 
-// InsertExamples adds examples to a task, under the numbers they have.
-func (tx *Tx) InsertExamples(taskID string, examples []Example) error {
+// InsertExamples adds examples to a task, under the numbers they have. An error
+// among them is returned, and then the transaction is of no use.
+func (tx *Tx) InsertExamples(taskID string, examples iter.Seq2[Example, error]) error {
 	return bulk(tx, "examples", `INSERT INTO examples (task_id, `+exampleColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, examples, func(e Example) []any {
 		return []any{taskID, e.Number, e.ExampleHash, e.InputHash, e.Group, e.Label, e.Fed, e.Part, e.Feed, e.Version, e.Source, e.Row, e.On}
@@ -94,7 +145,7 @@ func (tx *Tx) SetExamplesOn(taskID string, numbers []int, on bool) (changed int,
 // SetLabels gives examples of a task the Label and Fed that they have here. An
 // example that the task hasn't got is passed over.
 func (tx *Tx) SetLabels(taskID string, examples []Example) error {
-	return bulk(tx, "examples", `UPDATE examples SET label = ?, fed_label = ? WHERE task_id = ? AND number = ?`, examples, func(e Example) []any {
+	return bulk(tx, "examples", `UPDATE examples SET label = ?, fed_label = ? WHERE task_id = ? AND number = ?`, Each(examples), func(e Example) []any {
 		return []any{e.Label, e.Fed, taskID, e.Number}
 	})
 }

@@ -76,7 +76,7 @@ func fill(t testing.TB, s *Store) filled {
 		return errors.Join(event,
 			tx.InsertUser(f.user), tx.InsertToken(f.token), tx.InsertUpload(f.upload), tx.InsertBlob("ab12", 5), tx.OwnBlob("ab12", f.user.ID),
 			tx.InsertSearch(f.search), tx.InsertCandidates(f.candidate), tx.InsertTask(f.task), tx.InsertFeed(f.feed),
-			tx.InsertRejects(f.feed.ID, f.rejects), tx.InsertExamples(f.task.ID, f.examples), tx.InsertVersion(f.version),
+			tx.InsertRejects(f.feed.ID, f.rejects), tx.InsertExamples(f.task.ID, Each(f.examples)), tx.InsertVersion(f.version),
 			tx.InsertTrial(f.trial), tx.InsertAttempt(f.attempt), tx.InsertTaskTrial(f.taskTrial), tx.PutShare(f.share), tx.PutIdempotent(f.answer))
 	})
 	write(t, s, func(tx *Tx) error { same(t, "InsertPrior", 1)(tx.InsertPrior(f.prior)); return nil })
@@ -325,7 +325,7 @@ func TestNotFoundAndExists(t *testing.T) {
 			"InsertUser": tx.InsertUser(User{ID: newID(), Name: "ann"}), "InsertToken": tx.InsertToken(f.token), "InsertTask": tx.InsertTask(task),
 			"InsertFeed": tx.InsertFeed(feed), "InsertSearch": tx.InsertSearch(search), "InsertTrial": tx.InsertTrial(trial),
 			"InsertAttempt": tx.InsertAttempt(f.attempt), "InsertTaskTrial": tx.InsertTaskTrial(f.taskTrial),
-			"InsertExamples": tx.InsertExamples(f.task.ID, f.examples), "InsertVersion": tx.InsertVersion(f.version),
+			"InsertExamples": tx.InsertExamples(f.task.ID, Each(f.examples)), "InsertVersion": tx.InsertVersion(f.version),
 			"InsertCandidates": tx.InsertCandidates(f.candidate), "InsertUpload": tx.InsertUpload(f.upload), "PutIdempotent": tx.PutIdempotent(f.answer),
 		} {
 			if !errors.Is(err, ErrExists) {
