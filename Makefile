@@ -19,6 +19,7 @@ help:
 	@echo "make test-models   set up, then what is large or long: ten thousand pictures, a course that is graded, about four minutes"
 	@echo "make cross   kernel and command line for Linux, macOS and Windows, amd64 and arm64, to see that they build"
 	@echo "make bench-data    what reading data costs, beside pandas and Pillow: throughput, memory, one answer; some minutes"
+	@echo "make bench-walk    from feed to the first real model, beside a plain script; at most four minutes"
 	@echo "make bench-kernel  our kernel beside ipykernel: start, echo, many cells, memory; some minutes"
 	@echo "make test-browser  set up, then JupyterLab in a Chromium, about six minutes"
 
@@ -95,7 +96,7 @@ test-browser: setup
 bench-data: setup
 	@$(PY) python/bench_data.py
 
-# From feed to the first real model, warm and cold, beside a plain scikit-learn script in the same run.
+# From feed to the first real model, warm and cold, beside a plain scikit-learn script in the same run; no round is begun after 200 s.
 bench-walk: setup
 	@$(PY) python/bench_walk.py
 

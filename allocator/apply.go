@@ -198,8 +198,9 @@ func (a *Allocator) addSearch(e *SearchAdded) error {
 		resolution: e.Resolution, prior: e.Prior, best: -1, rival: newRivalry(),
 	}
 	if s.prior == nil || len(s.prior.Candidates) == 0 {
-		s.prior = DefaultPrior(e.Arms)
+		s.prior = a.opts.Beliefs.Prior(e.Arms)
 	}
+	s.base = s.prior
 	for _, m := range sortedArms(e.Arms) {
 		s.arms = append(s.arms, a.newArm(m))
 	}
@@ -266,12 +267,17 @@ func (a *Allocator) checkPrior(p *Prior) error {
 func (a *Allocator) changePrior(s *search, e *PriorChanged) error {
 	p := e.Prior
 	if p == nil || len(p.Candidates) == 0 {
-		p = DefaultPrior(s.plain())
+		p = a.opts.Beliefs.Prior(s.plain())
 	} else if err := a.checkPrior(p); err != nil {
 		return err
 	}
 	if p.Quality.Scale != s.prior.Quality.Scale {
 		return fmt.Errorf("its prior is on the %s scale; one on the %s scale cannot take its place", s.prior.Quality.Scale, p.Quality.Scale)
+	}
+	if p.Base == "" {
+		s.base = p
+	} else if p.Base != s.base.ID {
+		return fmt.Errorf("open searches taught prior %.19s…, and it started from %.19s…", p.Base, s.base.ID)
 	}
 	s.prior = p
 	s.rebuild(a)

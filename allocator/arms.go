@@ -69,7 +69,8 @@ func (a *Allocator) changeArms(s *search, e *ArmsChanged) error {
 		s.flying[i].arm = s.find(flying[i])
 	}
 	if s.prior.Rows == 0 { // a prior from families alone knows exactly the arms it was made for
-		s.prior = DefaultPrior(s.plain())
+		s.prior = a.opts.Beliefs.Prior(s.plain())
+		s.base = s.prior
 	}
 	s.rebuild(a)
 	a.hybrid.wake()

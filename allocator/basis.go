@@ -272,48 +272,6 @@ func (s *SecondsPrior) sizeTerm(k, examples, features int) float64 {
 	return t
 }
 
-// DefaultPrior is the prior when nothing is known: candidates of one family behave alike, and all of them follow how
-// hard the data is. The constants are what the matrices of the replay have in common (README, "default prior"); seconds
-// come from the arms' estimates when a search is made.
-func DefaultPrior(arms []Arm) *Prior {
-	sorted := slices.CompactFunc(sortedArms(arms), func(a, b Arm) bool { return a.ID == b.ID })
-	n := len(sorted)
-	correlated := func(variance, rest, family, baseline float64) Symmetric {
-		return newSymmetric(n, func(i, j int) float64 {
-			a, b := &sorted[i], &sorted[j]
-			switch {
-			case i == j:
-				return variance
-			case a.Baseline != b.Baseline:
-				return variance * baseline
-			case a.Family == b.Family && a.Family != "":
-				return variance * family
-			}
-			return variance * rest
-		})
-	}
-	p := &Prior{
-		Candidates: make([]PriorCandidate, n),
-		Quality:    QualityPrior{Scale: ScaleLogit, Mean: make([]float64, n), Noise: 0.01, Floor: scale{}.to(0)},
-		Seconds:    SecondsPrior{Mean: make([]float64, n), Slope: make([][2]float64, n), Noise: 0.05, OffsetVar: 0.25},
-	}
-	for i := range sorted {
-		p.Candidates[i] = PriorCandidate{ID: sorted[i].ID, Family: sorted[i].Family}
-		p.Quality.Mean[i] = 1.5
-		if sorted[i].Baseline {
-			p.Quality.Mean[i] = -1
-		}
-	}
-	p.Quality.DF = firstDegrees
-	p.Quality.Cov = correlated(1.44, 0.7, 0.88, 0.3)
-	p.Seconds.Cov = correlated(1, 0.4, 0.85, 0.2)
-	sealed, err := Seal(*p)
-	if err != nil { // cannot be: all numbers above are finite and in order
-		panic("allocator: the default prior is not whole: " + err.Error())
-	}
-	return sealed
-}
-
 // sortedArms returns a copy in the order of ids.
 func sortedArms(arms []Arm) []Arm {
 	s := append([]Arm(nil), arms...)

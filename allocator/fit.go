@@ -15,20 +15,23 @@ type Row struct {
 
 // FitOptions choose what is fitted; the zero value is right for history of this service.
 type FitOptions struct {
-	// MaxRows bounds the work: only the last so many rows are used; 0 = 300 (a few seconds at 200 candidates).
+	// MaxRows bounds the work: only the last so many rows are used; 0 = 300 (a few seconds at 200
+	// candidates).
 	MaxRows int
+	// Beliefs weigh as much as one past search; nil = DefaultBeliefs.
+	Beliefs *Beliefs
 }
 
 // FitPrior makes a prior from past searches. Both covariances are
 //
 //	(1-w)·S + w·T,
 //
-// S the covariance of history (missing cells by expectation maximisation), T the nearest of three simple targets: its
-// diagonal, one common correlation, or a family kernel (one correlation within families, one between). w, T and the
-// noise have the highest likelihood of held-out rows (5 folds; leave one out below 5 rows). The qualities' distribution
-// is a multivariate Student-t, since data sets differ in how far apart candidates lie on them; its degrees of freedom are
-// chosen likewise. Qualities are modelled on the
-// logit scale, seconds as logarithms after a ridge regression on the logarithms of examples and features.
+// S the covariance of history (missing cells by expectation maximisation), T the nearest of three simple
+// targets: its diagonal, one common correlation, or a family kernel (one correlation within families, one
+// between). w, T and the noise have the highest likelihood of held-out rows (5 folds; leave one out below 5
+// rows). The qualities' distribution is a multivariate Student-t, since data sets differ in how far apart
+// candidates lie on them; its degrees of freedom are chosen likewise. Qualities are modelled on the logit
+// scale, seconds as logarithms after a ridge regression on the logarithms of examples and features.
 //
 // family may be nil. The error says which cell cannot be, or that there is nothing to fit.
 func FitPrior(history []Row, family func(CandidateID) string, opts FitOptions) (*Prior, error) {
@@ -38,36 +41,37 @@ func FitPrior(history []Row, family func(CandidateID) string, opts FitOptions) (
 	if len(history) > opts.MaxRows {
 		history = history[len(history)-opts.MaxRows:]
 	}
+	b := DefaultBeliefs()
+	if opts.Beliefs != nil {
+		b = *opts.Beliefs
+	}
+	if err := b.check(); err != nil {
+		return nil, err
+	}
 	t, err := tabulate(history, family)
 	if err != nil {
 		return nil, err
 	}
 	p := &Prior{Rows: len(history), Candidates: t.candidates}
-	sc := scale{}
-	p.Quality = QualityPrior{Scale: ScaleLogit, Floor: math.Inf(1)}
-	logits := make([][]float64, len(t.quality))
-	for i, row := range t.quality {
-		logits[i] = make([]float64, len(row))
-		for k, q := range row {
-			logits[i][k] = sc.to(q)
-			if math.IsNaN(q) {
-				logits[i][k] = math.NaN()
-			} else {
-				p.Quality.Floor = min(p.Quality.Floor, logits[i][k])
-			}
+	sc := scale{b.Offset}
+	p.Quality = QualityPrior{Scale: ScaleLogit, Offset: b.Offset, Floor: math.Inf(1)}
+	logits := t.logits(sc)
+	for _, row := range logits {
+		for _, k := range observed(row) {
+			p.Quality.Floor = min(p.Quality.Floor, row[k])
 		}
 	}
 	if math.IsInf(p.Quality.Floor, 0) {
 		p.Quality.Floor = sc.to(0)
 	}
-	f := fitter{families: t.families, level: 1.5, variance: 1.44, rest: 0.7, same: 0.88, noises: []float64{1e-4, 1e-3, 1e-2, 3e-2}}
+	f := fitter{families: t.families, level: b.Level, variance: b.Variance, rest: b.Rest, same: b.Family, df: b.DF, noises: []float64{1e-4, 1e-3, 1e-2, 3e-2}}
 	q := f.fit(logits)
 	p.Quality.Mean, p.Quality.Cov, p.Quality.Noise = q.mean, q.cov, q.noise
 	if !math.IsInf(q.df, 1) {
 		p.Quality.DF = q.df
 	}
 
-	fitSeconds(t, &p.Seconds)
+	fitSeconds(t, &b.Seconds, &p.Seconds)
 	return Seal(*p)
 }
 
@@ -79,6 +83,21 @@ type table struct {
 	logSeconds [][]float64
 	class      [][]string
 	size       [][2]float64 // log(examples+1), log(features+1); NaN = unknown
+}
+
+// logits are the qualities on a scale.
+func (t *table) logits(sc scale) [][]float64 {
+	out := make([][]float64, len(t.quality))
+	for i, row := range t.quality {
+		out[i] = make([]float64, len(row))
+		for k, q := range row {
+			out[i][k] = math.NaN()
+			if !math.IsNaN(q) {
+				out[i][k] = sc.to(q)
+			}
+		}
+	}
+	return out
 }
 
 func tabulate(history []Row, family func(CandidateID) string) (*table, error) {

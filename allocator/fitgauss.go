@@ -17,7 +17,9 @@ type fitter struct {
 	level, variance, rest, same float64
 	centred                     bool // the rows are residuals: the mean is zero
 	noises                      []float64
-	gaussian                    bool // not a Student-t
+	gaussian                    bool    // not a Student-t
+	df                          float64 // degrees of freedom tried first
+	draw                        float64 // rows that a candidate's mean is drawn to its family's by; 0 = chosen among draws
 	work                        triangle
 }
 
@@ -34,17 +36,18 @@ type fitted struct {
 	df    float64
 }
 
-// degrees are those of freedom among which the held-out likelihood chooses, after firstDegrees.
-var degrees = []float64{2, 3, 6, 10, 20, math.Inf(1)}
+// degrees are those of freedom among which a likelihood chooses.
+var degrees = []float64{2, 3, 4, 6, 10, 20, math.Inf(1)}
 
-const firstDegrees = 4
+// draws are the weights, in rows, by which a candidate's mean is drawn to its family's.
+var draws = []float64{0.5, 1, 2, 4, 8, 16}
 
 // fit returns mean, covariance (of a Student-t its scatter), noise, and degrees of freedom.
 func (f *fitter) fit(rows [][]float64) fitted {
 	rows = withCells(rows)
 	if len(rows) == 0 {
-		m := f.moments(nil, 0, firstDegrees)
-		return fitted{m.mean, m.shrunk(f, 0, 0), f.noises[len(f.noises)-1], firstDegrees}
+		m := f.moments(nil, 0, f.df)
+		return fitted{m.mean, m.shrunk(f, shape{}), f.noises[len(f.noises)-1], f.df}
 	}
 	folds := min(5, len(rows))
 	var train, test [][][]float64
@@ -63,20 +66,21 @@ func (f *fitter) fit(rows [][]float64) fitted {
 	for fold := range test {
 		groups[fold] = byPattern(test[fold])
 	}
-	known := map[float64][]moments{}
+	known := map[[2]float64][]moments{}
 	heldOut := func(df float64, grid []point) []float64 {
 		score := make([]float64, len(grid))
-		if known[df] == nil {
+		key := [2]float64{df, f.draw}
+		if known[key] == nil {
 			for fold := range train {
-				known[df] = append(known[df], f.moments(train[fold], 2, df))
+				known[key] = append(known[key], f.moments(train[fold], 2, df))
 			}
 		}
 		for fold := range train {
-			m := &known[df][fold]
+			m := &known[key][fold]
 			var c Symmetric
 			for g, p := range grid {
-				if g == 0 || grid[g-1].target != p.target || grid[g-1].weight != p.weight {
-					c = m.shrunk(f, p.target, p.weight)
+				if g == 0 || grid[g-1].shape != p.shape {
+					c = m.shrunk(f, p.shape)
 				}
 				score[g] += f.logLikelihood(m.mean, c, p.noise, df, groups[fold])
 			}
@@ -84,12 +88,25 @@ func (f *fitter) fit(rows [][]float64) fitted {
 		return score
 	}
 	// With one row nothing can be held out: half the family kernel and a moderate noise.
-	best, df := point{2, 0.6, f.noises[len(f.noises)/2]}, float64(firstDegrees)
+	best, df := point{shape{2, 0.6, true}, f.noises[len(f.noises)/2]}, f.df
 	if f.gaussian {
 		df = math.Inf(1)
 	}
+	chosen := f.draw == 0 && !f.centred
+	if chosen {
+		f.draw = draws[0]
+	}
 	if folds > 1 {
 		top := f.climb(&best, func(grid []point) []float64 { return heldOut(df, grid) })
+		if at := f.draw; chosen {
+			for _, d := range draws[1:] {
+				f.draw = d
+				if x := heldOut(df, []point{best})[0]; x > top {
+					top, at = x, d
+				}
+			}
+			f.draw = at
+		}
 		for _, d := range degrees {
 			if f.gaussian {
 				break
@@ -98,23 +115,31 @@ func (f *fitter) fit(rows [][]float64) fitted {
 				top, df = x, d
 			}
 		}
-		if !f.gaussian && df != firstDegrees {
+		if !f.gaussian && (df != f.df || f.draw != draws[0]) {
 			f.climb(&best, func(grid []point) []float64 { return heldOut(df, grid) })
 		}
 	}
 	m := f.moments(rows, 6, df)
-	return fitted{m.mean, m.shrunk(f, best.target, best.weight), best.noise, df}
+	return fitted{m.mean, m.shrunk(f, best.shape), best.noise, df}
 }
 
 // point is one of the choices that the held-out likelihood decides.
 type point struct {
-	target int
-	weight float64
-	noise  float64
+	shape
+	noise float64
 }
 
-// climb improves a point by target and weight, then by the noise, until that changes nothing more, and returns its score. The whole
-// grid would find the same in nearly all cases and takes three times as long.
+// shape is how a covariance is shrunk: (1-weight)·S + weight·T. With pooled all candidates have one variance
+// in T.
+type shape struct {
+	target int
+	weight float64
+	pooled bool
+}
+
+// climb improves a point by target and weight, then by whether variances are pooled, then by the noise, until
+// that changes nothing more, and returns its score. The whole grid would find the same in nearly all cases
+// and takes three times as long.
 func (f *fitter) climb(best *point, score func([]point) []float64) (top float64) {
 	choose := func(grid []point) {
 		top = math.Inf(-1)
@@ -128,14 +153,19 @@ func (f *fitter) climb(best *point, score func([]point) []float64) (top float64)
 		var grid []point
 		for t := range shrinkTargets {
 			for _, w := range shrinkWeights {
-				grid = append(grid, point{t, w, best.noise})
+				grid = append(grid, point{shape{t, w, best.pooled}, best.noise})
 			}
+		}
+		choose(grid)
+		grid = grid[:0]
+		for _, pooled := range []bool{false, true} {
+			grid = append(grid, point{shape{best.target, best.weight, pooled}, best.noise})
 		}
 		choose(grid)
 		before := best.noise
 		grid = grid[:0]
 		for _, n := range f.noises {
-			grid = append(grid, point{best.target, best.weight, n})
+			grid = append(grid, point{best.shape, n})
 		}
 		choose(grid)
 		if best.noise == before {
@@ -199,10 +229,10 @@ func (f *fitter) initial() moments {
 	return m
 }
 
-// moments computes mean and covariance. Where no cell is missing they are the plain ones, with the initial belief worth
-// one row in the covariance and half a row (through the family's mean) in the mean. Otherwise they are maximum a
-// posteriori by expectation maximisation: missing cells are replaced by their conditional expectation given the row's
-// other cells, and their conditional covariance is added.
+// moments computes mean and covariance. Where no cell is missing they are the plain ones, with the initial
+// belief worth one row in the covariance and f.draw rows (through the family's mean) in the mean. Otherwise
+// they are maximum a posteriori by expectation maximisation: missing cells are replaced by their conditional
+// expectation given the row's other cells, and their conditional covariance is added.
 func (f *fitter) moments(rows [][]float64, iterations int, df float64) moments {
 	n := len(f.families)
 	m := f.initial()
@@ -270,10 +300,10 @@ func (f *fitter) moments(rows [][]float64, iterations int, df float64) moments {
 	return m
 }
 
-// weigh sets the rows' weights (df + cells)/(df + q), q the row's squared Mahalanobis distance: what they count in the
-// maximum likelihood fit of a multivariate Student-t (Lange, Little and Taylor 1989).
+// weigh sets the rows' weights (df + cells)/(df + q), q the row's squared Mahalanobis distance: what they
+// count in the maximum likelihood fit of a multivariate Student-t (Lange, Little and Taylor 1989).
 func (f *fitter) weigh(weights []float64, rows [][]float64, m *moments, df float64) {
-	c := m.shrunk(f, 1, 0.1)
+	c := m.shrunk(f, shape{1, 0.1, false})
 	for _, g := range byPattern(rows) {
 		if !f.work.factor(g.cells, c.At, fillNoise) {
 			continue
@@ -287,8 +317,8 @@ func (f *fitter) weigh(weights []float64, rows [][]float64, m *moments, df float
 // fillNoise keeps the solves of fill well-conditioned where arms are almost copies of each other.
 const fillNoise = 1e-3
 
-// stack collects, row upon row, the matrices W = U⁻ᵀ·cov[o, :] of rows with missing cells, cov[o, o] + noise = UᵀU. The
-// sum of their conditional covariances is then R·cov - WᵀW, one product for all rows.
+// stack collects, row upon row, the matrices W = U⁻ᵀ·cov[o, :] of rows with missing cells, cov[o, o] + noise
+// = UᵀU. The sum of their conditional covariances is then R·cov - WᵀW, one product for all rows.
 type stack struct {
 	columns int
 	data    []float64
@@ -302,8 +332,8 @@ func (w *stack) subtract(from *mat.SymDense) {
 	blas64.Syrk(blas.Trans, -1, blas64.General{Rows: r, Cols: w.columns, Stride: w.columns, Data: w.data}, 1, from.RawSymmetric())
 }
 
-// fill completes a row by its conditional expectation, mean + Wᵀ·U⁻ᵀ·(y - mean), and puts its W on the stack. It tells
-// whether cells were missing.
+// fill completes a row by its conditional expectation, mean + Wᵀ·U⁻ᵀ·(y - mean), and puts its W on the stack.
+// It tells whether cells were missing.
 func (f *fitter) fill(into, row []float64, m *moments, known *stack) bool {
 	copy(into, row)
 	if !slices.ContainsFunc(row, math.IsNaN) {
@@ -339,7 +369,8 @@ func (f *fitter) fill(into, row []float64, m *moments, known *stack) bool {
 	return true
 }
 
-// triangle is an upper Cholesky factor U of cov over some candidates plus noise, in the memory of whoever asked for it.
+// triangle is an upper Cholesky factor U of cov over some candidates plus noise, in the memory of whoever
+// asked for it.
 type triangle struct {
 	n    int
 	data []float64
@@ -375,8 +406,8 @@ func (t *triangle) logDet() float64 {
 	return sum
 }
 
-// means are the candidates' means over the rows that have them, drawn to their family's mean by half a row and that to
-// the mean of all by half a row.
+// means are the candidates' means over the rows that have them, drawn to their family's mean by f.draw rows
+// and that to the mean of all by half a candidate.
 func (f *fitter) means(rows [][]float64) []float64 { return f.weightedMeans(rows, nil) }
 
 func (f *fitter) weightedMeans(rows [][]float64, weights []float64) []float64 {
@@ -414,14 +445,14 @@ func (f *fitter) weightedMeans(rows [][]float64, weights []float64) []float64 {
 	out := make([]float64, n)
 	for k := range n {
 		g := family[f.families[k]]
-		out[k] = (sum[k] + 0.5*(g[0]+0.5*overall)/(g[1]+0.5)) / (count[k] + 0.5)
+		out[k] = (sum[k] + f.draw*(g[0]+0.5*overall)/(g[1]+0.5)) / (count[k] + f.draw)
 	}
 	return out
 }
 
 // shrunk is (1-w)·S + w·T, widened for the uncertainty of a mean that was itself estimated: (R+1)/(R-1).
-func (m *moments) shrunk(f *fitter, target int, w float64) Symmetric {
-	n := len(f.families)
+func (m *moments) shrunk(f *fitter, by shape) Symmetric {
+	n, target, w := len(f.families), by.target, by.weight
 	if m.sd == nil {
 		m.sd = make([]float64, n)
 		for k := range n {
@@ -441,6 +472,14 @@ func (m *moments) shrunk(f *fitter, target int, w float64) Symmetric {
 	if target == 0 {
 		rest, same = 0, 0
 	}
+	sd := m.sd
+	if by.pooled {
+		v := 0.0
+		for _, x := range m.sd {
+			v += x * x / float64(n)
+		}
+		sd = slices.Repeat([]float64{math.Sqrt(v)}, n)
+	}
 	widen := 1.0
 	if m.rows > 1 {
 		widen = float64(m.rows+1) / float64(m.rows-1)
@@ -448,15 +487,15 @@ func (m *moments) shrunk(f *fitter, target int, w float64) Symmetric {
 	raw := m.cov.RawSymmetric()
 	out := make(Symmetric, 0, n*(n+1)/2)
 	for i := range n {
-		si := w * m.sd[i]
+		si := w * sd[i]
 		for j := range i {
 			t := rest
 			if f.families[i] == f.families[j] {
 				t = same
 			}
-			out = append(out, widen*((1-w)*raw.Data[j*raw.Stride+i]+si*t*m.sd[j]))
+			out = append(out, widen*((1-w)*raw.Data[j*raw.Stride+i]+si*t*sd[j]))
 		}
-		out = append(out, widen*((1-w)*raw.Data[i*raw.Stride+i]+si*m.sd[i]))
+		out = append(out, widen*((1-w)*raw.Data[i*raw.Stride+i]+si*sd[i]))
 	}
 	return out
 }
@@ -511,8 +550,8 @@ func byPattern(rows [][]float64) []pattern {
 	return ps
 }
 
-// logLikelihood of rows under a Student-t with that mean, scatter cov + noise·I and degrees of freedom (infinite: a
-// Gaussian), up to a constant that depends on the number of cells alone.
+// logLikelihood of rows under a Student-t with that mean, scatter cov + noise·I and degrees of freedom
+// (infinite: a Gaussian), up to a constant that depends on the number of cells alone.
 func (f *fitter) logLikelihood(mean []float64, cov Symmetric, noise, df float64, groups []pattern) float64 {
 	sum := 0.0
 	for _, g := range groups {
@@ -537,8 +576,8 @@ func (f *fitter) logLikelihood(mean []float64, cov Symmetric, noise, df float64,
 	return sum
 }
 
-// distances are the squared Mahalanobis distances of the rows. With cov + noise = UᵀU they are the squared lengths of
-// the columns of U⁻ᵀ·(rows - mean).
+// distances are the squared Mahalanobis distances of the rows. With cov + noise = UᵀU they are the squared
+// lengths of the columns of U⁻ᵀ·(rows - mean).
 func (t *triangle) distances(mean []float64, g *pattern) []float64 {
 	n, m := len(g.cells), len(g.rows)
 	t.rows = slices.Grow(t.rows[:0], n*m)[:n*m]

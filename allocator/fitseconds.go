@@ -6,7 +6,7 @@ import (
 
 // fitSeconds fits the log seconds: level and slopes of every candidate on its home class, offsets between classes, and
 // the covariance of what remains.
-func fitSeconds(t *table, s *SecondsPrior) {
+func fitSeconds(t *table, b *SecondsBeliefs, s *SecondsPrior) {
 	n := len(t.candidates)
 	s.Mean, s.Slope, s.Home = make([]float64, n), make([][2]float64, n), make([]string, n)
 	s.Offsets = map[string]float64{}
@@ -17,7 +17,7 @@ func fitSeconds(t *table, s *SecondsPrior) {
 	x := t.sizes(&s.Centre)
 
 	level := t.level()
-	f := fitter{families: t.families, level: level, centred: true, variance: 1, rest: 0.4, same: 0.85, noises: []float64{1e-3, 0.01, 0.03, 0.1}}
+	f := fitter{families: t.families, level: level, centred: true, variance: b.within(), rest: b.Search / b.within(), same: (b.Search + b.Family) / b.within(), noises: []float64{1e-3, 0.01, 0.03, 0.1}}
 	rows := make([][]float64, len(t.logSeconds))
 	rounds := 3
 	if s.Class == "" {
@@ -31,7 +31,7 @@ func fitSeconds(t *table, s *SecondsPrior) {
 				y[i][k] = v - t.shift(s, i, k)
 			}
 		}
-		regress(y, x, f, level, s)
+		regress(y, x, f, level, (b.Family+b.Own+b.Noise)/b.Candidate, s)
 		for i := range y {
 			rows[i] = make([]float64, n)
 			for k := range n {
@@ -45,7 +45,7 @@ func fitSeconds(t *table, s *SecondsPrior) {
 	f.gaussian = true
 	q := f.fit(rows)
 	s.Cov, s.Noise = q.cov, q.noise
-	s.OffsetVar = 0.25
+	s.OffsetVar = b.Class
 }
 
 // homes gives each candidate the class most of its seconds come from and returns the class most of all come from.
@@ -149,7 +149,7 @@ func (t *table) level() float64 {
 const slopeRidge = 1
 
 // regress sets Mean and Slope: a common slope from all candidates, then each candidate's deviation from it, by ridge.
-func regress(y [][]float64, x [][2]float64, f fitter, level float64, s *SecondsPrior) {
+func regress(y [][]float64, x [][2]float64, f fitter, level, draw float64, s *SecondsPrior) {
 	n := len(s.Mean)
 	var common [2]float64
 	{
@@ -173,7 +173,7 @@ func regress(y [][]float64, x [][2]float64, f fitter, level float64, s *SecondsP
 		}
 		common = a.solve(slopeRidge)
 	}
-	f.centred = false
+	f.centred, f.draw = false, draw
 	f.level = level
 	flat := make([][]float64, len(y))
 	for i := range y {

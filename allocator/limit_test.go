@@ -97,7 +97,7 @@ func TestPropertyPuttingAsideIsBounded(t *testing.T) {
 	prior := scenario{past: true}.known(t, 1)
 	put := 0
 	rapid.Check(t, func(r *rapid.T) {
-		a := fresh(t, Options{Settle: SettleOptions{Off: true}})
+		a := fresh(t, Options{Settle: SettleOptions{Off: true}, Limit: LimitOptions{Slack: 2}})
 		n := rapid.IntRange(1, 5).Draw(r, "searches")
 		dear := rapid.Float64Range(0, 8).Draw(r, "dear")
 		salt := rapid.IntRange(0, 1000).Draw(r, "salt")

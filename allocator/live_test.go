@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -44,11 +45,12 @@ func TestLivePriorsEqualExactConditioning(t *testing.T) {
 		y                 float64
 	}{{0, 0, math.Log(2)}, {0, 1, math.Log(50)}, {1, 0, math.Log(3)}}
 	n := len(seen)
+	believed := DefaultBeliefs().Seconds
 	between := func(i, j int) float64 { // covariance of two candidates' effects
 		if i == j {
-			return liveLevel + liveCandidate
+			return believed.Level + believed.Candidate
 		}
-		return liveLevel
+		return believed.Level
 	}
 	cov, y := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
 	for i, s := range seen {
@@ -56,10 +58,10 @@ func TestLivePriorsEqualExactConditioning(t *testing.T) {
 		for j, o := range seen[:i+1] {
 			v := between(s.candidate, o.candidate)
 			if s.search == o.search {
-				v += liveSearch
+				v += believed.Search + believed.Class
 			}
 			if i == j {
-				v += liveRest
+				v += believed.Family + believed.Own + believed.Noise
 			}
 			cov.SetSym(i, j, v)
 		}
@@ -148,26 +150,113 @@ func TestLivePriorsComeSeldomAndSurviveASnapshot(t *testing.T) {
 	}
 }
 
-func TestLivePriorsLeaveHistoryAndOtherPoliciesAlone(t *testing.T) {
-	past := []Row{{Quality: map[CandidateID]float64{"a": 0.5, "b": 0.6}, Seconds: map[CandidateID]float64{"a": 1, "b": 2}}}
-	fitted, err := FitPrior(past, nil, FitOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name   string
-		policy string
-		prior  *Prior
-	}{{"history", PolicyDefault, fitted}, {"round robin", PolicyRoundRobin, nil}, {"mm-ei", PolicyMMEI, nil}} {
-		a, err := New(Options{Policy: c.policy})
+func TestLivePriorsLeaveOtherPoliciesAlone(t *testing.T) {
+	for _, policy := range []string{PolicyRoundRobin, PolicyMMEI} {
+		a, err := New(Options{Policy: policy})
 		if err != nil {
 			t.Fatal(err)
 		}
-		must(t, a, SearchAdded{Search: "s", Owners: 1, Arms: []Arm{{ID: "a"}, {ID: "b"}}, Prior: c.prior})
+		must(t, a, SearchAdded{Search: "s", Owners: 1, Arms: []Arm{{ID: "a"}, {ID: "b"}}})
 		must(t, a, TrialStarted{"s", "a", "cpu1"})
 		must(t, a, TrialEnded{Search: "s", Candidate: "a", Class: "cpu1", Outcome: OK, Quality: 0.5, Seconds: 1, Charge: 1})
 		if got := a.LivePriors(); got != nil {
-			t.Errorf("%s: %d changes", c.name, len(got))
+			t.Errorf("%s: %d changes", policy, len(got))
 		}
+	}
+}
+
+// Open searches also correct what past ones say, the less the more there were.
+func TestLivePriorsFadeWithHistory(t *testing.T) {
+	moved := func(rows int) float64 {
+		r := newNormals(3)
+		past := history(rows, r, 0)
+		p, err := FitPrior(past, family4, FitOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := fresh(t, Options{Settle: SettleOptions{Off: true}})
+		var arms []Arm
+		for _, c := range p.Candidates {
+			arms = append(arms, Arm{ID: c.ID, Family: c.Family})
+		}
+		must(t, a, SearchAdded{Search: "s0", Arms: arms, Prior: p}, SearchAdded{Search: "s1", Arms: arms, Prior: p})
+		for i := range 4 { // everything takes e² times as long as the past says
+			k := CandidateID(fmt.Sprintf("a.%d", i))
+			at := p.index(k)
+			sec := math.Exp(p.Seconds.Mean[at] + 2)
+			must(t, a, TrialStarted{"s0", k, "cpu1"}, TrialEnded{Search: "s0", Candidate: k, Outcome: OK, Quality: 0.7, Seconds: sec, Charge: sec})
+		}
+		changes := a.LivePriors()
+		if len(changes) != 2 || changes[0].Prior != changes[1].Prior || changes[0].Prior.Base != p.ID {
+			t.Fatalf("%d rows: %d changes", rows, len(changes))
+		}
+		for _, e := range changes {
+			must(t, a, e)
+		}
+		q := changes[0].Prior
+		k := p.index("a.0")
+		if !(q.Seconds.Cov.At(k, k) < p.Seconds.Cov.At(k, k)) {
+			t.Errorf("%d rows: the doubt grows", rows)
+		}
+		b, err := a.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := Restore(b); err != nil || back.LivePriors() != nil {
+			t.Errorf("%d rows: restored, it learns the same again (%v)", rows, err)
+		}
+		if err := a.Apply(PriorChanged{Search: "s0", Prior: DefaultPrior(arms)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Apply(PriorChanged{Search: "s0", Prior: q}); err == nil {
+			t.Errorf("%d rows: what was learned from one prior is taken after another", rows)
+		}
+		return q.Seconds.Mean[k] - p.Seconds.Mean[k]
+	}
+	few, many := moved(3), moved(60)
+	if !(few > 2*many && many > 0 && few < 2) {
+		t.Errorf("trials that take e² times as long move the mean by %.3g with 3 past searches, by %.3g with 60", few, many)
+	}
+}
+
+// A trial that was put aside in one search makes the candidate dearer in the others.
+func TestLivePriorsLearnFromWhatWasPutAside(t *testing.T) {
+	p, err := FitPrior(history(3, newNormals(3), 0), family4, FitOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := fresh(t, Options{Settle: SettleOptions{Off: true}})
+	var arms []Arm
+	for _, c := range p.Candidates {
+		arms = append(arms, Arm{ID: c.ID, Family: c.Family})
+	}
+	must(t, a, SearchAdded{Search: "s0", Arms: arms, Prior: p}, SearchAdded{Search: "s1", Arms: arms, Prior: p})
+	k := p.index("b.2")
+	bound := math.Exp(p.Seconds.Mean[k] + 1)
+	put := func(longer float64) *Prior {
+		must(t, a, TrialStarted{"s0", "b.2", "cpu1"},
+			TrialOverran{Search: "s0", Candidate: "b.2", Seconds: longer, Charge: longer})
+		changes := a.LivePriors()
+		if len(changes) != 2 {
+			t.Fatalf("%d searches change their prior, not 2", len(changes))
+		}
+		for _, e := range changes {
+			must(t, a, e)
+		}
+		return changes[0].Prior
+	}
+	once := put(bound)
+	twice := put(2 * bound)
+	x, y, z := p.Seconds.Mean[k], once.Seconds.Mean[k], twice.Seconds.Mean[k]
+	if !(x < y && y < z && z < x+2) {
+		t.Errorf("expected at %.3g, after it was put aside at %.3g and %.3g", x, y, z)
+	}
+	if !(once.Seconds.Cov.At(k, k) < p.Seconds.Cov.At(k, k)) {
+		t.Error("the doubt grows")
+	}
+	v, _ := a.View("s1")
+	at := slices.IndexFunc(v.Candidates, func(c CandidateView) bool { return c.ID == "b.2" })
+	if c := v.Candidates[at]; c.State != Untried || !(c.Seconds["cpu1"].Seconds > 0) {
+		t.Errorf("%+v", c)
 	}
 }

@@ -143,7 +143,7 @@ func (a *Allocator) reason(p pick, c int, b *Buffer) Reason {
 		return x
 	}
 	r := Reason{
-		Policy: a.opts.Policy, Prior: s.prior.ID, Score: score(p.score), Best: s.best, AttainedShare: a.share(s),
+		Policy: a.opts.Policy, Prior: s.base.ID, Score: score(p.score), Best: s.best, AttainedShare: a.share(s),
 	}
 	r.Mean, r.SD = s.forecastQuality(p.arm)
 	f := s.forecastSeconds(p.arm, c)
@@ -204,7 +204,7 @@ func (a *Allocator) View(id SearchID) (SearchView, bool) {
 		return SearchView{}, false
 	}
 	v := SearchView{
-		Search: id, Prior: s.prior.ID, Owners: s.owners, Paused: s.paused, Attained: s.attained, InFlight: s.expected,
+		Search: id, Prior: s.base.ID, Owners: s.owners, Paused: s.paused, Attained: s.attained, InFlight: s.expected,
 		Share: a.share(s), Best: s.best, BestCandidate: s.bestArm, Outlook: s.outlook(a),
 	}
 	for k := range s.arms {

@@ -46,7 +46,9 @@ type Options struct {
 	Settle SettleOptions `json:"settle"`
 	Limit  LimitOptions  `json:"limit"`
 	Hybrid HybridOptions `json:"hybrid"`
-	Seed   uint64        `json:"seed,omitempty"` // of the random policy
+	// Beliefs make the prior of a search that is given none; nil = DefaultBeliefs.
+	Beliefs *Beliefs `json:"beliefs,omitempty"`
+	Seed    uint64   `json:"seed,omitempty"` // of the random policy
 	// Order is in which most-cited and most-recent train a search's candidates; those it doesn't name come last, by id.
 	Order []CandidateID `json:"order,omitempty"`
 }
@@ -54,7 +56,7 @@ type Options struct {
 // LimitOptions are the constants of "limits": when a trial that takes long is put aside (default policy).
 type LimitOptions struct {
 	Off   bool    `json:"off,omitempty"`   // every trial runs to its end
-	Slack float64 `json:"slack,omitempty"` // how many times more the best alternative must promise per second; 0 = 4
+	Slack float64 `json:"slack,omitempty"` // how many times more the best alternative must promise per second; 0 = 8
 }
 
 // SettleOptions are the constants of "likely final".
@@ -88,12 +90,20 @@ func (o Options) filled() (Options, error) {
 		rates[class] = r
 	}
 	o.Rates = rates
+	b := DefaultBeliefs()
+	if o.Beliefs != nil {
+		b = *o.Beliefs
+	}
+	if err := b.check(); err != nil {
+		return o, fmt.Errorf("option %w", err)
+	}
+	o.Beliefs = &b
 	for _, f := range []struct {
 		name  string
 		value *float64
 		unset float64
 	}{
-		{"limit.slack", &o.Limit.Slack, 4}, {"service", &o.Service, 0.5}, {"floor", &o.Floor, 0.1}, {"patience", &o.Patience, 10},
+		{"limit.slack", &o.Limit.Slack, 8}, {"service", &o.Service, 0.5}, {"floor", &o.Floor, 0.1}, {"patience", &o.Patience, 10},
 		{"settle.chance", &o.Settle.Chance, 0.05}, {"settle.price", &o.Settle.Price, 0.5},
 		{"hybrid.delta", &o.Hybrid.Delta, 0.1}, {"hybrid.beta", &o.Hybrid.Beta, 1},
 	} {

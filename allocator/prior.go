@@ -16,6 +16,7 @@ type Prior struct {
 	ID         string           `json:"id"` // "sha256:…" over the rest
 	Rows       int              `json:"rows"`
 	Live       int              `json:"live,omitempty"` // ended trials of open searches its seconds are from ([Allocator.LivePriors])
+	Base       string           `json:"base,omitempty"` // id of the prior that those trials changed
 	Candidates []PriorCandidate `json:"candidates"`     // sorted by id
 	Quality    QualityPrior     `json:"quality"`
 	Seconds    SecondsPrior     `json:"seconds"`
@@ -27,16 +28,17 @@ type PriorCandidate struct {
 	Family string      `json:"family,omitempty"`
 	Rows   int         `json:"rows"`  // past searches in which its quality was measured
 	Timed  int         `json:"timed"` // past searches in which its seconds were
-	// Live: past searches tell nothing of its seconds, but open ones do.
+	// Live: open searches tell of its seconds.
 	Live bool `json:"live,omitempty"`
 }
 
-// QualityPrior is a Gaussian over the candidates' qualities on a scale: "logit" (log((q+0.02)/(1-q+0.02))) or "linear".
+// QualityPrior is a Gaussian over the candidates' qualities on a scale: "logit" (log((q+o)/(1-q+o))) or "linear".
 type QualityPrior struct {
-	Scale string    `json:"scale"`
-	Mean  []float64 `json:"mean"`
-	Cov   Symmetric `json:"cov"`
-	Noise float64   `json:"noise"` // variance of one observation
+	Scale  string    `json:"scale"`
+	Offset float64   `json:"offset,omitempty"` // o of the logit scale
+	Mean   []float64 `json:"mean"`
+	Cov    Symmetric `json:"cov"`
+	Noise  float64   `json:"noise"` // variance of one observation
 	// DF are the degrees of freedom of a multivariate Student-t, of which Cov is the scatter: each search has a scale of its
 	// own, s² ~ DF/χ²(DF). 0: a Gaussian.
 	DF    float64 `json:"df,omitempty"`
@@ -115,7 +117,7 @@ func Seal(p Prior) (*Prior, error) {
 		return nil, err
 	}
 	p.ID = id
-	if err := p.Check(); err != nil {
+	if err := p.whole(); err != nil {
 		return nil, err
 	}
 	return &p, nil
@@ -123,6 +125,21 @@ func Seal(p Prior) (*Prior, error) {
 
 // Check tells whether the prior is whole: lengths, order, finite numbers, variances, and the id.
 func (p *Prior) Check() error {
+	if err := p.whole(); err != nil {
+		return err
+	}
+	id, err := p.hash()
+	if err != nil {
+		return err
+	}
+	if id != p.ID {
+		return fmt.Errorf("the prior's id %.19s… does not fit its content (%.19s…); it was changed after it was made", p.ID, id)
+	}
+	return nil
+}
+
+// whole is Check without the id.
+func (p *Prior) whole() error {
 	n := len(p.Candidates)
 	tri := n * (n + 1) / 2
 	for _, l := range []struct {
@@ -141,6 +158,9 @@ func (p *Prior) Check() error {
 	}
 	if s := p.Quality.Scale; s != ScaleLogit && s != ScaleLinear {
 		return fmt.Errorf("the prior's quality.scale is %q; it must be %q or %q", s, ScaleLogit, ScaleLinear)
+	}
+	if o := p.Quality.Offset; p.Quality.Scale == ScaleLogit && !(o > 0 && o <= 1) {
+		return fmt.Errorf("the prior's quality.offset is %v; on the logit scale it must be above 0 and at most 1", o)
 	}
 	for i := 1; i < n; i++ {
 		if p.Candidates[i-1].ID >= p.Candidates[i].ID {
@@ -176,13 +196,6 @@ func (p *Prior) Check() error {
 		if p.Quality.Cov.At(i, i) < 0 || p.Seconds.Cov.At(i, i) < 0 {
 			return fmt.Errorf("the prior has a negative variance for candidate %q", p.Candidates[i].ID)
 		}
-	}
-	id, err := p.hash()
-	if err != nil {
-		return err
-	}
-	if id != p.ID {
-		return fmt.Errorf("the prior's id %.19s… does not fit its content (%.19s…); it was changed after it was made", p.ID, id)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func history(rows int, r *rand.Rand, missing float64) []Row {
 					class, sec = "h200", sec/20
 				}
 				if r.Float64() >= missing {
-					row.Quality[id], row.Seconds[id], row.Class[id] = scale{}.from(x), sec, class
+					row.Quality[id], row.Seconds[id], row.Class[id] = scale{0.02}.from(x), sec, class
 				}
 			}
 		}

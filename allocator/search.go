@@ -13,7 +13,8 @@ type search struct {
 	id         SearchID
 	arrival    int // counts SearchAdded events
 	owners     float64
-	prior      *Prior
+	prior      *Prior // in force
+	base       *Prior // as it was given, before open searches taught anything
 	basis      *basis
 	scale      scale
 	examples   int
@@ -35,6 +36,7 @@ type search struct {
 	best     float64 // -1: none
 	bestArm  CandidateID
 	runs     int     // qualities observed in this search itself
+	lessons  int     // these, and trials put aside
 	strange  float64 // sum of their squared standardised residuals
 
 	// Caches, functions of the above; refreshed after every event of this search.
@@ -99,7 +101,7 @@ const (
 
 // onScale is what such a variance is on the search's scale: on the linear one at the slope 1/4 of the logit's middle.
 func (s *search) onScale(v float64) float64 {
-	if s.scale.linear {
+	if s.scale.linear() {
 		return v / 16
 	}
 	return v
@@ -144,13 +146,13 @@ func (s *search) rebuild(a *Allocator) {
 	s.basis = a.basisFor(s.prior, s.plain())
 	a.release(old)
 	s.basis.share(s.arms)
-	s.scale = scaleOf(s.prior.Quality.Scale)
+	s.scale = s.prior.Quality.scale()
 	s.quality = *newPosterior(s.basis.qmean, s.basis.quality)
 	s.seconds = *newPosterior(make([]float64, len(s.arms)), s.basis.seconds)
 	s.quality.work, s.seconds.work = &a.work, &a.work
 	s.logSec = nil
 	s.growClasses(a)
-	s.strange, s.runs = 0, 0
+	s.strange, s.runs, s.lessons = 0, 0, 0
 	for k := range s.arms {
 		s.arms[k].overran = 0
 	}
@@ -190,6 +192,7 @@ func (s *search) learn(a *Allocator, n *note) {
 	if n.Longer {
 		s.outlast(k, a.classIndex(n.Class), n.LogSec, s.prior.Seconds.Noise+n.SNoise)
 		if n.Own {
+			s.lessons++
 			s.arms[k].overran = max(s.arms[k].overran, math.Exp(n.LogSec))
 		}
 		return
@@ -197,6 +200,7 @@ func (s *search) learn(a *Allocator, n *note) {
 	z := s.quality.observe(k, -1, s.scale.to(n.Quality), s.prior.Quality.Noise+s.onScale(n.QNoise))
 	if n.Own {
 		s.runs++
+		s.lessons++
 		s.strange += z * z
 	}
 	if n.Timed {

@@ -176,7 +176,7 @@ func TestChanceIsABound(t *testing.T) {
 			if !ok {
 				break
 			}
-			q := scale{}.from(f[p.index(d.Candidate)])
+			q := scale{p.Quality.Offset}.from(f[p.index(d.Candidate)])
 			must(t, a, TrialStarted{"s", d.Candidate, "cpu1"}, TrialEnded{Search: "s", Candidate: d.Candidate, Outcome: OK, Quality: q, Seconds: 1, Charge: 1})
 		}
 		v, _ := a.View("s")
@@ -185,7 +185,7 @@ func TestChanceIsABound(t *testing.T) {
 		}
 		final++
 		for k := range n {
-			if (scale{}).from(f[k]) > v.Best+0.01 {
+			if (scale{p.Quality.Offset}).from(f[k]) > v.Best+0.01 {
 				beaten++
 				break
 			}

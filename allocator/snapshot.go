@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-const snapshotFormat = 3
+const snapshotFormat = 4
 
 // A snapshot holds what cannot be derived: options, priors, observations, flights, charges, turns. Posteriors and orders
 // are rebuilt from it, by the same operations in the same order, so the numbers are the same to the last bit.
@@ -35,6 +35,7 @@ type snapshotSearch struct {
 	Arrival    int              `json:"arrival"`
 	Owners     float64          `json:"owners"`
 	Prior      string           `json:"prior"`
+	Base       string           `json:"base"`
 	Examples   int              `json:"examples"`
 	Features   int              `json:"features"`
 	Resolution float64          `json:"resolution"`
@@ -96,9 +97,11 @@ func (a *Allocator) Snapshot() ([]byte, error) {
 	}
 	written := map[string]bool{}
 	for _, s := range a.order {
-		if !written[s.prior.ID] {
-			written[s.prior.ID] = true
-			n.Priors = append(n.Priors, s.prior)
+		for _, p := range []*Prior{s.base, s.prior} {
+			if !written[p.ID] {
+				written[p.ID] = true
+				n.Priors = append(n.Priors, p)
+			}
 		}
 		n.Searches = append(n.Searches, a.snapshotOf(s))
 	}
@@ -107,7 +110,7 @@ func (a *Allocator) Snapshot() ([]byte, error) {
 
 func (a *Allocator) snapshotOf(s *search) snapshotSearch {
 	x := snapshotSearch{
-		ID: s.id, Arrival: s.arrival, Owners: s.owners, Prior: s.prior.ID, Examples: s.examples, Features: s.features,
+		ID: s.id, Arrival: s.arrival, Owners: s.owners, Prior: s.prior.ID, Base: s.base.ID, Examples: s.examples, Features: s.features,
 		Resolution: s.resolution, Paused: s.paused, Insisted: s.insisted, Log: s.log, Attained: s.attained, Best: s.best,
 		BestArm: s.bestArm, Bound: finiteOrNil(s.rival.bound), Gap: finiteOrNil(s.rival.gap), Since: map[string]int{},
 	}
@@ -181,12 +184,12 @@ func (a *Allocator) restoreSearch(x *snapshotSearch, priors map[string]*Prior) e
 		return fmt.Errorf("it is written twice")
 	}
 	s := &search{
-		id: x.ID, arrival: x.Arrival, owners: x.Owners, prior: priors[x.Prior], examples: x.Examples, features: x.Features,
+		id: x.ID, arrival: x.Arrival, owners: x.Owners, prior: priors[x.Prior], base: priors[x.Base], examples: x.Examples, features: x.Features,
 		resolution: x.Resolution, paused: x.Paused, insisted: x.Insisted, log: x.Log, attained: x.Attained, best: x.Best,
 		bestArm: x.BestArm, rival: rivalry{bound: orInf(x.Bound), gap: orInf(x.Gap)},
 	}
-	if s.prior == nil {
-		return fmt.Errorf("its prior %q is missing", x.Prior)
+	if s.prior == nil || s.base == nil {
+		return fmt.Errorf("its prior %q or the one that was given, %q, is missing", x.Prior, x.Base)
 	}
 	if w, err := weight(s.owners); err != nil || w != s.owners {
 		return fmt.Errorf("its owners' weight is %v", s.owners)

@@ -52,6 +52,11 @@ func describeOutput(p Program, full bool) string {
 	case isImage(t):
 		return picture(t.Fields[0], full)
 	case len(t.Pointers) == 1:
+		f := t.Fields[0]
+		if full && len(t.Fields) == 1 && f.Classes == nil && f.Rank() == 1 && f.Size() > 1 {
+			// Tensor[D] may be numbers or labels; the first feed decides.
+			return fmt.Sprintf("series, %s a step, or one of %s (the first feed decides)", count(f.Size(), "number"), count(f.Size(), "class"))
+		}
 		return recursive("series", "step", t, full)
 	case len(t.Pointers) > 1:
 		return recursive("trees", "node", t, full)
@@ -110,6 +115,9 @@ func picture(f Field, full bool) string {
 func recursive(what, step string, t Type, full bool) string {
 	if !full {
 		return what
+	}
+	if len(t.Fields) == 1 && t.Fields[0].Classes != nil {
+		return what + ", " + classes(*t.Fields[0].Classes, full) + " a " + step
 	}
 	if len(t.Fields) == 1 && t.Fields[0].Rank() == 1 {
 		return what + ", " + count(t.Fields[0].Size(), "number") + " a " + step

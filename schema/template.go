@@ -31,10 +31,10 @@ var templates = []struct {
 		return isImage(p.Input) && isImage(p.Output)
 	}},
 	{SeriesClassification, "series classification", "series", func(p Program) bool {
-		return isRecursive(p.Input, 1) && isVector(p.Output)
+		return isSeries(p.Input) && isVector(p.Output)
 	}},
 	{SeriesTranslation, "series translation", "translation", func(p Program) bool {
-		return isRecursive(p.Input, 1) && isRecursive(p.Output, 1)
+		return isSeries(p.Input) && isSeries(p.Output)
 	}},
 	{TreeClassification, "tree classification", "tree", func(p Program) bool {
 		return isRecursive(p.Input, 2) && isVector(p.Output)
@@ -101,6 +101,11 @@ func isImage(t Type) bool {
 // isVector: {[Tensor[D]], []}; a Class stands for a Tensor with one value a class.
 func isVector(t Type) bool {
 	return len(t.Fields) == 1 && len(t.Pointers) == 0 && t.Fields[0].Rank() <= 1
+}
+
+// isSeries: {[Tensor[A]], [a]}; a Class stands for a Tensor with one value a class.
+func isSeries(t Type) bool {
+	return len(t.Fields) == 1 && len(t.Pointers) == 1 && t.Fields[0].Rank() <= 1
 }
 
 // isRecursive: {[Tensor[A]], [a, …]} with so many pointers.

@@ -27,7 +27,7 @@ func FindPython(ctx context.Context, given, binary string) (string, error) {
 		if err := hasTrainer(ctx, path); err != nil {
 			return "", err
 		}
-		return path, nil
+		return filepath.Abs(path) // it is started in other folders, too
 	}
 	folder := filepath.Dir(binary)
 	for _, choice := range []string{

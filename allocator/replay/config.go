@@ -74,6 +74,9 @@ type Config struct {
 
 var trailingNumber = regexp.MustCompile(`-\d+$`)
 
+// Family is the id without a trailing "-NN": what groups candidates where Config.Family is nil.
+func Family(id allocator.CandidateID) string { return trailingNumber.ReplaceAllString(string(id), "") }
+
 // filled returns the config with defaults in place of zeros, or an error that names the field.
 func (c Config) filled() (Config, error) {
 	if c.Quality == "" && c.Synthetic == nil {
@@ -139,7 +142,7 @@ func (c Config) filled() (Config, error) {
 		return c, fmt.Errorf("noise is %v; it must be a number that is not negative", c.Noise)
 	}
 	if c.Family == nil {
-		c.Family = func(id allocator.CandidateID) string { return trailingNumber.ReplaceAllString(string(id), "") }
+		c.Family = Family
 	}
 	return c, nil
 }

@@ -185,7 +185,7 @@ func (w *world) driver(policy string) (driver, error) {
 	if policy == Clairvoyant {
 		return w.clairvoyant(), nil
 	}
-	o := w.config.Options
+	o, called := w.config.Options, policy
 	if v, ok := w.config.Variants[policy]; ok {
 		o, policy = v, allocator.PolicyDefault
 	}
@@ -208,7 +208,7 @@ func (w *world) driver(policy string) (driver, error) {
 	var broken error
 	return driver{
 		arrive: func(t int) error {
-			p, err := w.prior(policy, t)
+			p, err := w.prior(called, t)
 			if err != nil {
 				return err
 			}
@@ -228,17 +228,7 @@ func (w *world) driver(policy string) (driver, error) {
 			if broken != nil {
 				return broken
 			}
-			t, k := f.tenant, f.arm
-			if f.over {
-				x := f.end - f.start
-				return a.Apply(allocator.TrialOverran{Search: name(t), Candidate: w.ids[k], Class: class, Seconds: x, Charge: x})
-			}
-			x := w.cost[w.tenants[t]][k]
-			e := allocator.TrialEnded{Search: name(t), Candidate: w.ids[k], Class: class, Outcome: allocator.OK, Quality: w.seen[t][k], Seconds: x, Charge: x}
-			if math.IsNaN(e.Quality) {
-				e.Outcome, e.Quality, e.Seconds = allocator.Failed, 0, 0
-			}
-			if err := a.Apply(e); err != nil {
+			if err := a.Apply(w.end(f, name(f.tenant))); err != nil {
 				return err
 			}
 			for _, p := range a.LivePriors() {
@@ -249,6 +239,22 @@ func (w *world) driver(policy string) (driver, error) {
 			return nil
 		},
 	}, nil
+}
+
+// end is what has become of a trial.
+func (w *world) end(f flight, id allocator.SearchID) allocator.Event {
+	t, k := f.tenant, f.arm
+	if f.over {
+		x := f.end - f.start
+		return allocator.TrialOverran{Search: id, Candidate: w.ids[k], Class: class, Seconds: x, Charge: x}
+	}
+	x := w.cost[w.tenants[t]][k]
+	if math.IsNaN(w.seen[t][k]) {
+		return allocator.TrialEnded{Search: id, Candidate: w.ids[k], Class: class, Outcome: allocator.Failed, Charge: x}
+	}
+	return allocator.TrialEnded{
+		Search: id, Candidate: w.ids[k], Class: class, Outcome: allocator.OK, Quality: w.seen[t][k], Seconds: x, Charge: x,
+	}
 }
 
 // clairvoyant takes the cell with the largest gain in true quality per cost until no cell gains.

@@ -60,6 +60,23 @@ func Run(c Config) (Report, error) {
 	return r, nil
 }
 
+// Rows are all rows of a configuration's matrices, as history.
+func Rows(c Config) ([]allocator.Row, error) {
+	c, err := c.filled()
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]allocator.Row, len(d.rows))
+	for i := range rows {
+		rows[i] = d.row(i)
+	}
+	return rows, nil
+}
+
 // replay plays all policies on draw n.
 func (d *data) replay(c *Config, n int) ([]outcome, error) {
 	w, err := d.draw(c, n)
@@ -85,7 +102,7 @@ type world struct {
 	times   []float64 // when they come
 	history []allocator.Row
 	arms    []allocator.Arm
-	fitted  *allocator.Prior
+	fitted  map[allocator.Beliefs]*allocator.Prior // by what they started from
 	paper   *allocator.Prior
 	total   float64     // cost of all cells of the tenants
 	seen    [][]float64 // what a trial tells: quality plus noise, per tenant; NaN: it fails
@@ -93,7 +110,7 @@ type world struct {
 
 func (d *data) draw(c *Config, n int) (*world, error) {
 	r := rand.New(rand.NewPCG(c.Seed, uint64(n)))
-	w := &world{data: d, config: c}
+	w := &world{data: d, config: c, fitted: map[allocator.Beliefs]*allocator.Prior{}}
 	if c.Rename {
 		w.rename(rand.New(rand.NewPCG(c.Seed+1, uint64(n))).Perm(len(d.ids)))
 	}
@@ -165,12 +182,13 @@ func (w *world) fit() error {
 	}
 	var err error
 	for _, p := range w.config.Policies {
+		b := w.config.beliefs(p)
 		switch {
 		case p == Clairvoyant:
 		case w.config.ofPaper(p) && w.paper == nil:
 			w.paper, err = allocator.FitPaperPrior(w.history, w.family)
-		case !w.config.ofPaper(p) && w.fitted == nil:
-			w.fitted, err = allocator.FitPrior(w.history, w.family, allocator.FitOptions{})
+		case !w.config.ofPaper(p) && w.fitted[b] == nil:
+			w.fitted[b], err = allocator.FitPrior(w.history, w.family, allocator.FitOptions{Beliefs: &b})
 		}
 		if err != nil {
 			return err
@@ -187,9 +205,22 @@ func (c *Config) ofPaper(policy string) bool {
 	return policy != allocator.PolicyDefault && policy != allocator.PolicyMMEI
 }
 
+// beliefs are those that a policy starts from.
+func (c *Config) beliefs(policy string) allocator.Beliefs {
+	o := c.Options
+	if v, ok := c.Variants[policy]; ok {
+		o = v
+	}
+	if o.Beliefs == nil {
+		return allocator.DefaultBeliefs()
+	}
+	return *o.Beliefs
+}
+
 // prior is what tenant t starts from under a policy; nil = families alone.
 func (w *world) prior(policy string, tenant int) (*allocator.Prior, error) {
-	p := w.fitted
+	b := w.config.beliefs(policy)
+	p := w.fitted[b]
 	if w.config.ofPaper(policy) {
 		p = w.paper
 	}
@@ -197,7 +228,7 @@ func (w *world) prior(policy string, tenant int) (*allocator.Prior, error) {
 		return p, nil
 	}
 	if p == nil {
-		p = allocator.DefaultPrior(w.arms)
+		p = b.Prior(w.arms)
 	}
 	known := *p
 	n := len(known.Candidates)

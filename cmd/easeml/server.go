@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/url"
 	"os"
 	"os/user"
 	"regexp"
@@ -91,8 +93,25 @@ func tell(w io.Writer, cfg server.Config, r server.Ready) error {
 		devices = append(devices, d.ID)
 	}
 	_, err := fmt.Fprintf(w, "easeml %s at %s\n  state    %s\n  devices  %s\n  trainer  %s\nA user reaches it with a token: easeml token USER --state %s\n",
-		cfg.Version, r.URL, cfg.State, strings.Join(devices, ", "), r.Python, cfg.State)
+		cfg.Version, reachable(r.URL), cfg.State, strings.Join(devices, ", "), r.Python, cfg.State)
 	return err
+}
+
+// reachable is an address that other machines can use, where the server listens on all of this one's.
+func reachable(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsUnspecified() {
+		return address
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return address
+	}
+	u.Host = net.JoinHostPort(name, u.Port())
+	return u.String()
 }
 
 var notInName = regexp.MustCompile(`[^A-Za-z0-9_.@+-]`)

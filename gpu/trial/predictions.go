@@ -7,10 +7,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// Value is an answer: a label, or the numbers it consists of.
+// Value is an answer: a label, a series of them, or the numbers it consists of.
 type Value struct {
-	Label   string    // of a class; empty for numbers
-	Numbers []float64 // one for Tensor[1], flattened in order for more; nil for classes
+	Label   string    // of a class; empty for the others
+	Labels  []string  // of a series of labels
+	Numbers []float64 // one for Tensor[1], flattened in order for more; nil for labels
 }
 
 // Prediction is one held-out answer beside the truth (predictions.arrow).
@@ -73,9 +74,25 @@ func value(col arrow.Array, i int) (Value, error) {
 		}
 		return value(c.Dictionary(), c.GetValueIndex(i))
 	}
+	if list, ok := col.(array.ListLike); ok && isTexts(list.ListValues()) {
+		begin, end := list.ValueOffsets(i)
+		labels := make([]string, 0, end-begin)
+		for k := begin; k < end; k++ {
+			labels = append(labels, text(list.ListValues(), int(k)))
+		}
+		return Value{Labels: labels}, nil
+	}
 	n, ok := numbers(col, i)
 	if !ok {
-		return Value{}, fmt.Errorf("%s is neither a label nor numbers", col.DataType())
+		return Value{}, fmt.Errorf("%s is neither labels nor numbers", col.DataType())
 	}
 	return Value{Numbers: n}, nil
+}
+
+func isTexts(col arrow.Array) bool {
+	switch col.(type) {
+	case *array.String, *array.LargeString:
+		return true
+	}
+	return false
 }

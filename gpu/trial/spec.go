@@ -23,9 +23,11 @@ type Trial struct {
 
 // Target is what is to be predicted: settled by the first feed and frozen.
 type Target struct {
-	Kind          string          `json:"kind"`   // classes or numbers
-	Labels        []string        `json:"labels"` // of classes, in the program's order
+	Kind          string          `json:"kind"`   // classes or numbers; masks (pictures of classes); tokens, series (series of labels, of numbers)
+	Labels        []string        `json:"labels"` // of classes, masks and tokens, in the program's order
 	QuantileEdges json.RawMessage `json:"quantile_edges,omitempty"`
+	Numeric       bool            `json:"numeric,omitempty"` // the labels of tokens are whole numbers
+	Type          string          `json:"type,omitempty"`    // of classes: the kind of column that they came in, where it has one
 }
 
 // MarshalJSON writes the labels as a list also when there are none.

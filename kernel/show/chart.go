@@ -37,7 +37,7 @@ type chart struct {
 
 func newChart(name string, v api.View) *chart {
 	m := measureOf(v.Metric.Name)
-	c := &chart{title: clean(chartTitle(name, v)), share: m.form == right, best: v.Best}
+	c := &chart{title: clean(chartTitle(name, v)), share: m.form == right || m.form == tokens, best: v.Best}
 	for _, p := range v.Curve {
 		if !p.Baseline {
 			c.points = append(c.points, p)
@@ -46,6 +46,8 @@ func newChart(name string, v api.View) *chart {
 	switch m.form {
 	case right:
 		c.axis = "right in the search (%)"
+	case tokens:
+		c.axis = m.name + " in the search (%)"
 	case deviation, loss:
 		c.axis = "share of guessing's error that is gone, in the search"
 	default:

@@ -78,7 +78,7 @@ func sameWords(t api.Task) []string {
 	case !real(t.Best):
 		out = append(out, "no real model yet")
 	case t.Best.Test != nil:
-		out = append(out, short(t.Metric.Name, *t.Best.Test)+" on the test part")
+		out = append(out, short(t.Metric.Name, *t.Best.Test)+" on the test part"+doubted(t))
 	default:
 		out = append(out, inSearch(t, t.Best.Search))
 	}
@@ -95,8 +95,8 @@ func catalogWords(t api.Task, c api.CatalogCount, deep *api.DeepNote) string {
 		return all + ", all light (seconds on a CPU)"
 	case c.Light == 0 && there > 0:
 		return all + ", all deep (a GPU helps)"
-	case there == 0 && (t.Template == "series_translation" || t.Template == "general_recovery"):
-		return "no candidates yet for " + strings.ReplaceAll(t.Template, "_", " ") + ": such examples can't be fed"
+	case there == 0 && t.Template == "general_recovery":
+		return "no candidates for such an output: what can be learned is a label, numbers, a picture of a picture, a series of a series"
 	case there == 0:
 		return "candidates: chosen when there are examples"
 	}

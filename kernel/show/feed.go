@@ -109,6 +109,13 @@ func Fed(name string, f api.Feed, v api.View) Output {
 	if s := partWords(v.Task); s != "" {
 		p.add("kept apart: %s", s)
 	}
+	if m := v.Metric; m.Reason != "" && measureOf(m.Name).form != right {
+		between := ": "
+		if strings.HasPrefix(m.Reason, "since ") {
+			between = ", "
+		}
+		p.add("quality: %s%s%s", measureOf(m.Name).says, between, m.Reason)
+	}
 	warningLines(&p, name, f.Warnings)
 	switch {
 	case v.State == api.TaskSearching && real(v.Best):
@@ -338,8 +345,13 @@ func warningLines(p *page, name string, warnings []api.Warning) {
 	} else {
 		p.say("Good to know:")
 	}
+	spoiled := false
 	for _, w := range warnings {
 		p.add("%s", warningWords(name, w))
+		spoiled = spoiled || w.Spoils
+	}
+	if spoiled {
+		p.say("Figures are marked until that is answered. Is all of it fine as it is? feed %s as is", name)
 	}
 }
 

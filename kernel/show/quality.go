@@ -17,6 +17,7 @@ const (
 	explained             // R², beside how far off the answers are
 	deviation             // an error in the target's unit: off by 46 on average
 	loss                  // an error without a unit: log loss 0.31
+	tokens                // a share of right labels in series: 94.2 % of the labels right
 )
 
 // measure is a metric in words.
@@ -32,7 +33,8 @@ var measures = map[string]measure{
 	"average_precision": {score, "average precision", "average precision"},
 	"roc_auc":           {score, "ROC AUC", "area under the ROC curve"},
 	"f1":                {score, "F1", "F1: of two classes the rarer one's, of more their mean"},
-	"iou":               {score, "overlap", "overlap"},
+	"iou":               {score, "overlap", "overlap (of each class intersection over union, their mean)"},
+	"token_accuracy":    {tokens, "labels right", "share of right labels in the series, what is missing or too much counting as wrong"},
 	"r2":                {explained, "R²", "share of the variation explained (R²)"},
 	"mae":               {deviation, "off by", "how far off on average"},
 	"rmse":              {deviation, "off by (root mean square)", "root of the mean squared error"},
@@ -59,6 +61,10 @@ func digits(e api.Estimate) int {
 	}
 	return 1
 }
+
+// places is digits for a share of the places in series, of which an example has
+// several.
+func places(e api.Estimate) int { return max(1, digits(e)) }
 
 // fraction is a score with as many digits as its interval allows.
 func fraction(v float64, e api.Estimate) string {
@@ -98,6 +104,8 @@ func short(metric string, e api.Estimate) string {
 	switch m.form {
 	case right:
 		return percent(e.Value, digits(e)) + " right"
+	case tokens:
+		return percent(e.Value, places(e)) + " of the " + m.name
 	case deviation:
 		if v, ok := raw(metric, e); ok {
 			return m.name + " " + own(v, e.N)
@@ -131,6 +139,8 @@ func counted(metric string, e api.Estimate) string {
 			return fmt.Sprintf("%s of %s", count(r), count(e.N))
 		}
 		return percent(e.Value, digits(e))
+	case tokens:
+		return percent(e.Value, places(e))
 	case explained:
 		s := fraction(explainedValue(e), e)
 		if off, ok := e.Metrics["mae"]; ok {
@@ -175,6 +185,10 @@ func likely(metric string, e api.Estimate) string {
 	case right:
 		if e.High > e.Low {
 			return "likely " + percentRange(e.Low, e.High, digits(e))
+		}
+	case tokens:
+		if e.High > e.Low {
+			return "likely " + percentRange(e.Low, e.High, places(e))
 		}
 	case explained:
 		if low, high, ok := offRange(e); ok {
@@ -235,7 +249,7 @@ func guessQuality(e api.Estimate, g *api.Guess) (float64, bool) {
 // the mean: off by 59"; "" where it isn't known.
 func guessing(metric string, e api.Estimate, g *api.Guess) string {
 	switch measureOf(metric).form {
-	case right:
+	case right, tokens:
 		if q, ok := guessQuality(e, g); ok {
 			return "guessing " + percent(q, digits(e))
 		}
@@ -266,13 +280,13 @@ func guessing(metric string, e api.Estimate, g *api.Guess) string {
 	return ""
 }
 
-// inSearch is the figure that chose a model: "99.5 % right in the search (214 of
-// 215)".
+// inSearch is the figure that chose a model, and why it may be too good: "99.5 %
+// right in the search (214 of 215)".
 func inSearch(t api.Task, e api.Estimate) string {
 	if e.N == 0 {
 		e.N = heldOut(t)
 	}
-	return short(t.Metric.Name, e) + " in the search (" + basis(t.Metric.Name, e) + folds(t.Protocol) + ")"
+	return short(t.Metric.Name, e) + " in the search (" + basis(t.Metric.Name, e) + folds(t.Protocol) + within(t) + ")"
 }
 
 // onTest is the figure of the part that the search never saw.

@@ -49,7 +49,9 @@ func watchTable(name string, v api.View, note string) Output {
 		return p.output()
 	}
 	board(&p, name, v)
-	grave := slices.DeleteFunc(slices.Clone(v.Warnings), func(w api.Warning) bool { return minor[w.Code] })
+	doubtLines(&p, name, v.Task)
+	// What is in doubt was said; what somebody has said is fine is not said again.
+	grave := slices.DeleteFunc(slices.Clone(v.Warnings), func(w api.Warning) bool { return minor[w.Code] || w.Spoils })
 	for i, w := range grave {
 		if i == shownWarnings {
 			p.say("! and %s", several(len(grave)-i, "more warning"))
@@ -210,6 +212,9 @@ func liveQuality(t api.Task, q float64) string {
 		}
 		return percent(q, digits(e)) + " right"
 	}
+	if m.form == tokens {
+		return percent(q, digits(e)) + " of the " + m.name
+	}
 	if m.form == deviation || m.form == loss {
 		return percent(1-q, 0) + " of what guessing costs"
 	}
@@ -251,7 +256,7 @@ func gain(g float64, metric string) string {
 	switch {
 	case g < 0.0005:
 		return "nothing"
-	case m.form == right:
+	case m.form == right || m.form == tokens:
 		if g >= 0.0095 {
 			return trimNumber(100*g, 0) + " %"
 		}

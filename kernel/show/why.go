@@ -373,7 +373,7 @@ func knownFrom(a api.Reason) string {
 // quality is a figure in [0, 1] in the words of its metric.
 func quality(metric string, q float64) string {
 	switch measureOf(metric).form {
-	case right:
+	case right, tokens:
 		return percent(q, 1)
 	case deviation, loss:
 		return percent(1-q, 0) + " of guessing"
@@ -383,7 +383,7 @@ func quality(metric string, q float64) string {
 
 func expectedHead(metric string) string {
 	switch m := measureOf(metric); m.form {
-	case right:
+	case right, tokens:
 		return "expected"
 	case deviation, loss:
 		return "expected, of guessing"
@@ -395,7 +395,7 @@ func expectedHead(metric string) string {
 // expected is a quality with its standard deviation: 98.3 ± 0.8 %.
 func expected(metric string, mean, sd float64) string {
 	switch measureOf(metric).form {
-	case right:
+	case right, tokens:
 		return fmt.Sprintf("%.1f ± %s %%", 100*mean, spread(100*sd, 1))
 	case deviation, loss:
 		return fmt.Sprintf("%.0f ± %s %%", 100*(1-mean), spread(100*sd, 0))
@@ -425,7 +425,7 @@ func chance(c float64) string {
 
 func gainCell(metric string, g float64) string {
 	switch measureOf(metric).form {
-	case right, deviation, loss:
+	case right, tokens, deviation, loss:
 		if g < 0.00005 {
 			return "under 0.01 %"
 		}

@@ -54,6 +54,8 @@ func TestMetrics(t *testing.T) {
 		"r2":                "R² 0.75 · likely 2.2–2.8 · always saying the mean: off by 10",
 		"mae":               "off by 2.5 · likely 2.2–2.8 · always saying the mean: off by 10",
 		"rmse":              "off by (root mean square) 3.5 · likely 2.8–4.2 · always saying the mean: off by 14",
+		"iou":               "overlap 0.75 · likely 0.70–0.80 · guessing 0.10",
+		"token_accuracy":    "75.0 % of the labels right · likely 70.0–80.0 % · guessing 10.0 %",
 		"log_loss":          "log loss 0.40 · likely 0.32–0.48 · guessing 1.6",
 		"word_error":        "word error 0.75 · likely 0.70–0.80 · guessing 0.10",
 	} {

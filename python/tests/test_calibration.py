@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from easeml.trainer import calibration
-from easeml.trainer.model import Model, truth_of
+from easeml.trainer.model import Model
+from easeml.trainer.outputs import truth_of
 from easeml.trainer.runner import run
 from folders import DIGITS, choose, digits, feed, result, settled, trial, version
 

@@ -13,7 +13,8 @@ from easeml.trainer.candidate import Stop
 from easeml.trainer.events import EventLog
 from easeml.trainer.examples import Examples
 from easeml.trainer.metrics import Guess, find_metric
-from easeml.trainer.model import Model, truth_of
+from easeml.trainer.model import Model
+from easeml.trainer.outputs import truth_of
 from easeml.trainer.program import Target, parse_program
 from easeml.trainer.report import Report
 from folders import DIGITS, program

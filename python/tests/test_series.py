@@ -193,6 +193,20 @@ def test_candidates_learn_and_answer(tmp_path, case):
     assert sum(a.get("answer", {}).get(output) == r[output] for a, r in zip(answers, rows)) >= 9
 
 
+def test_nodes_with_three_pointers(tmp_path):
+    """What is no tree of two is learned as one."""
+    from easeml.trainer.runner import run
+    prog = {**TREES, "input": {"fields": [{"name": "value", "tensor": [1]}], "pointers": ["a", "b", "c"]}}
+    rng = random.Random(0)
+    node = lambda v, **more: {"value": [v], "a": None, "b": None, "c": None} | more  # noqa: E731
+    rows = [{**node(rng.gauss(0, 1), **{"abc"[i % 2 * 2]: node(rng.gauss(3, 1))}), "label": "xy"[i % 2]} for i in range(80)]
+    fed = feed(tmp_path / "1", prog, lines(tmp_path / "a.jsonl", rows))
+    offered = choose(fed, prog)
+    assert fed.ok and {c["family"] for c in offered.values()} == {"dummy", "tree_statistics"}
+    assert run(trial(tmp_path / "t", fed, version(tmp_path / "data", fed), prog, offered["tree-logistic.c1"])) == 0
+    assert result(tmp_path / "t")["quality"] > 0.9
+
+
 def test_numbers_from_series(tmp_path):
     from easeml.trainer.runner import run
     prog = {**WAVES, "output": {"fields": [{"name": "speed", "tensor": [1]}], "pointers": []}}

@@ -11,7 +11,7 @@ from easeml.trainer.events import EventLog
 from easeml.trainer.examples import Examples
 from easeml.trainer.families.texture import describe, width_of
 from easeml.trainer.metrics import Guess, find_metric
-from easeml.trainer.model import truth_of
+from easeml.trainer.outputs import truth_of
 from easeml.trainer.program import Target, parse_program
 from easeml.trainer.report import Report
 from folders import program

@@ -33,9 +33,9 @@ def bare(tmp_path):
     return environment
 
 
-def candidates(folder, environment):
-    (folder / "program.json").write_text(json.dumps(PROGRAM))
-    (folder / "profile.json").write_text(json.dumps({"rows": 1000, "target": {"kind": "classes", "labels": [str(i) for i in range(10)]}}))
+def candidates(folder, environment, program=PROGRAM, kind="classes"):
+    (folder / "program.json").write_text(json.dumps(program))
+    (folder / "profile.json").write_text(json.dumps({"rows": 1000, "target": {"kind": kind, "labels": [str(i) for i in range(10)]}}))
     done = subprocess.run([sys.executable, "-m", "easeml.trainer", "candidates", "--program", folder / "program.json", "--profile", folder / "profile.json"],
                           env=environment, check=True, capture_output=True, text=True)
     return {c["id"]: c for c in map(json.loads, done.stdout.splitlines())}
@@ -49,6 +49,12 @@ def test_the_trainer_says_what_it_leaves_out(tmp_path, bare):
     missing = {name for name, c in left.items() if "missing" in c}
     assert missing and all(left[name]["missing"] == ["torch"] and "gpu" in left[name]["devices"] for name in missing)
     assert len(left) - len(missing) > 10
+
+
+def test_series_are_translated_without_it(tmp_path, bare):
+    step = {"fields": [{"name": "x", "class_count": 10}], "pointers": ["next"]}
+    left = candidates(tmp_path, bare, {"input": step, "output": {**step, "fields": [{"name": "y", "class_count": 10}]}}, "tokens")
+    assert {name for name, c in left.items() if "missing" in c} == {"series-gru"} and left["series-gru"]["missing"] == ["torch"] and len(left) == 11
 
 
 def test_the_schema_says_it_and_the_search_goes_without(tmp_path, bare):

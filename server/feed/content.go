@@ -33,7 +33,7 @@ const (
 const MostNumbers = 64
 
 // Contents reads what is in examples of a dataset version: its inputs, and those
-// outputs that are pictures (what else is an output is the example's label).
+// outputs that are pictures or series (what else is an output is the example's label).
 // folder is the version's data folder, profile its profile.json, side the
 // longest side of a picture in pixels.
 func Contents(folder string, p schema.Program, profile json.RawMessage, numbers []int, side int) (map[int][]Content, error) {
@@ -49,7 +49,7 @@ func Contents(folder string, p schema.Program, profile json.RawMessage, numbers 
 	for _, s := range []schema.Side{schema.Input, schema.Output} {
 		for i, name := range p.Names(s) {
 			f := p.Side(s).Fields[i]
-			if s == schema.Output && !isPicture(f.Shape) {
+			if s == schema.Output && !isPicture(f.Shape) && len(p.Output.Pointers) == 0 {
 				continue
 			}
 			fields = append(fields, field{f, name, len(p.Side(s).Pointers), ranges[name]})

@@ -215,7 +215,8 @@ def main() -> None:
             rows.append({"name": name, "template": template_of(parse_program(prog)), "target": fed.profile["target"]["kind"],
                          "examples": fed.profile["rows"], "features": fed.profile.get("features", 0), "candidates": cells})
             if not args.check:
-                write(args.out, provenance(args), rows)
+                done = {r["name"] for r in rows}
+                write(args.out, provenance(args), rows + [r for r in before if r["name"] not in done])
         warm.close()
     if args.check:
         compare(before, rows)

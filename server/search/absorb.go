@@ -140,9 +140,9 @@ func paused(events []trial.Event) bool {
 }
 
 // summary keeps of a result what outlives its folder: the figures, and the
-// loss of each held-out example (0 or 1 for classes, the absolute error for
-// numbers), for paired tests; of classes also which were taken for which, there
-// and on the test part.
+// loss of each held-out example (0 or 1 for classes, the share of places that are
+// wrong for series of labels, the absolute error for numbers), for paired tests;
+// of classes also which were taken for which, there and on the test part.
 func summary(folder string, result trial.Result) (heldOut []byte, kept json.RawMessage, err error) {
 	n := 0
 	var wrong, ofTest *Mistakes
@@ -174,20 +174,51 @@ func losses(rows []trial.Prediction) []byte {
 	for _, p := range rows {
 		loss := 0.0
 		switch {
+		case len(p.Truth.Labels) > 0:
+			places, wrong := 0, 0
+			eachPlace(p, func(truth, answer string) {
+				if places++; truth != answer {
+					wrong++
+				}
+			})
+			loss = float64(wrong) / float64(places)
 		case len(p.Truth.Numbers) == 0:
 			if p.Truth.Label != p.Prediction.Label {
 				loss = 1
 			}
-		case len(p.Prediction.Numbers) != len(p.Truth.Numbers):
+		case len(p.Prediction.Numbers) == 0:
 			loss = math.MaxFloat32 // no answer is the worst one
 		default:
-			for i, truth := range p.Truth.Numbers {
-				loss += math.Abs(truth - p.Prediction.Numbers[i])
+			at := func(list []float64, i int) float64 { // series may differ in length
+				if i < len(list) {
+					return list[i]
+				}
+				return 0
+			}
+			for i := range max(len(p.Truth.Numbers), len(p.Prediction.Numbers)) {
+				loss += math.Abs(at(p.Truth.Numbers, i) - at(p.Prediction.Numbers, i))
 			}
 		}
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(loss)))
 	}
 	return out
+}
+
+// nothing stands for what is missing at a place of a series, or is too much.
+const nothing = "(nothing)"
+
+// eachPlace goes through the places of a series of labels: as many as the longer
+// one of truth and answer has.
+func eachPlace(p trial.Prediction, do func(truth, answer string)) {
+	at := func(list []string, i int) string {
+		if i < len(list) {
+			return list[i]
+		}
+		return nothing
+	}
+	for i := range max(len(p.Truth.Labels), len(p.Prediction.Labels)) {
+		do(at(p.Truth.Labels, i), at(p.Prediction.Labels, i))
+	}
 }
 
 // finish commits the end of an attempt and frees its device.

@@ -72,6 +72,10 @@ func typical(p schema.Program) []byte {
 	target := map[string]any{"kind": "classes", "labels": []string{"0", "1"}}
 	if len(p.Output.Fields) > 0 {
 		switch f := p.Output.Fields[0]; {
+		case len(p.Output.Pointers) > 0 && (f.Classes != nil || f.Size() > 1):
+			target["kind"] = "tokens"
+		case len(p.Output.Pointers) > 0:
+			target = map[string]any{"kind": "series"}
 		case f.Classes != nil && len(f.Classes.Labels) > 0:
 			target["labels"] = f.Classes.Labels
 		case f.Classes == nil && (f.Size() == 1 || f.Rank() >= 2):

@@ -175,18 +175,33 @@ func checkOptions(options map[string]any) (map[string]any, error) {
 }
 
 // Metrics are the names that the option metric takes; the trainer measures them.
-var Metrics = []string{"accuracy", "average_precision", "balanced_accuracy", "f1", "log_loss", "mae", "r2", "rmse", "roc_auc"}
+var Metrics = []string{
+	"accuracy", "average_precision", "balanced_accuracy", "f1", "iou", "log_loss", "mae", "r2", "rmse", "roc_auc", "token_accuracy",
+}
 
-// kindOf says which kind of target a metric measures.
-var kindOf = map[string]string{
-	"accuracy": "classes", "average_precision": "classes", "balanced_accuracy": "classes", "f1": "classes", "log_loss": "classes", "roc_auc": "classes",
-	"mae": "numbers", "r2": "numbers", "rmse": "numbers",
+// kindsOf says which kinds of targets a metric measures.
+var kindsOf = map[string][]string{
+	"accuracy": {"classes"}, "average_precision": {"classes"}, "balanced_accuracy": {"classes"}, "f1": {"classes"}, "log_loss": {"classes"}, "roc_auc": {"classes"},
+	"mae": {"numbers", "series"}, "r2": {"numbers", "series"}, "rmse": {"numbers", "series"},
+	"iou": {"masks"}, "token_accuracy": {"tokens"},
+}
+
+// kindInWords names kinds of targets for people.
+func kindInWords(kinds ...string) string {
+	words := map[string]string{"tokens": "series of labels", "series": "series of numbers"}
+	out := make([]string, len(kinds))
+	for i, kind := range kinds {
+		if out[i] = words[kind]; out[i] == "" {
+			out[i] = kind
+		}
+	}
+	return strings.Join(out, " and ")
 }
 
 func metricsFor(kind string) string {
 	var names []string
 	for _, name := range Metrics {
-		if kindOf[name] == kind {
+		if slices.Contains(kindsOf[name], kind) {
 			names = append(names, name)
 		}
 	}

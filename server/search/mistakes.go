@@ -25,7 +25,8 @@ const (
 )
 
 // Mistakes is how a model of classes errs on the examples that compare
-// candidates, or on the test part. It outlives the trial's folder.
+// candidates, or on the test part; of series of labels, place by place. It
+// outlives the trial's folder.
 type Mistakes struct {
 	N       int       `json:"n"`
 	Wrong   int       `json:"wrong"`
@@ -61,14 +62,27 @@ func mistakes(rows []trial.Prediction) *Mistakes {
 	classes, pairs := map[string]*RightOfN{}, map[[2]string]int{}
 	var sure, unsure RightOfN
 	told := 0
+	count := func(truth, answer string, side *RightOfN) {
+		c := classes[truth]
+		if c == nil {
+			c = &RightOfN{}
+			classes[truth] = c
+		}
+		m.N, c.N, side.N = m.N+1, c.N+1, side.N+1
+		if truth == answer {
+			c.Right, side.Right = c.Right+1, side.Right+1
+			return
+		}
+		m.Wrong++
+		pairs[[2]string{truth, answer}]++
+	}
 	for _, p := range rows {
 		if len(p.Truth.Numbers) > 0 {
 			return nil
 		}
-		c := classes[p.Truth.Label]
-		if c == nil {
-			c = &RightOfN{}
-			classes[p.Truth.Label] = c
+		if len(p.Truth.Labels) > 0 {
+			eachPlace(p, func(truth, answer string) { count(truth, answer, &unsure) })
+			continue
 		}
 		side := &unsure
 		if len(p.Probabilities) > 0 {
@@ -77,13 +91,7 @@ func mistakes(rows []trial.Prediction) *Mistakes {
 				side = &sure
 			}
 		}
-		m.N, c.N, side.N = m.N+1, c.N+1, side.N+1
-		if p.Truth.Label == p.Prediction.Label {
-			c.Right, side.Right = c.Right+1, side.Right+1
-			continue
-		}
-		m.Wrong++
-		pairs[[2]string{p.Truth.Label, p.Prediction.Label}]++
+		count(p.Truth.Label, p.Prediction.Label, side)
 	}
 	if m.N == 0 {
 		return nil

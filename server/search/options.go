@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 
 	"github.com/easeml/easeml/gpu/trial"
 	"github.com/easeml/easeml/server/store"
@@ -71,9 +72,9 @@ func mayChange(task store.Task, wanted map[string]any) error {
 	if len(task.Target) == 0 || json.Unmarshal(task.Target, &target) != nil {
 		return nil
 	}
-	if name, given := wanted["metric"].(string); given && kindOf[name] != target.Kind {
-		return refuse(http.StatusUnprocessableEntity, "For "+target.Kind+" there are "+metricsFor(target.Kind)+".",
-			"The metric %s is for %s, but %s predicts %s. Nothing was changed.", name, kindOf[name], task.Name, target.Kind)
+	if name, given := wanted["metric"].(string); given && !slices.Contains(kindsOf[name], target.Kind) {
+		return refuse(http.StatusUnprocessableEntity, "For "+kindInWords(target.Kind)+" there are: "+metricsFor(target.Kind)+".",
+			"The metric %s is for %s, but %s predicts %s. Nothing was changed.", name, kindInWords(kindsOf[name]...), task.Name, kindInWords(target.Kind))
 	}
 	return nil
 }

@@ -116,6 +116,9 @@ func (s *Service) refine(ctx context.Context, taskID string, r Refinement) (int,
 	return task.Version + 1, err
 }
 
+// wholeOutput names the outputs that no single label or number says.
+var wholeOutput = map[string]string{"masks": "picture", "tokens": "series", "series": "series"}
+
 // refined returns the version that follows from a refinement; nil where nothing
 // changes.
 func (s *Service) refined(ctx context.Context, task store.Task, target trial.Target, r Refinement) (*version, error) {
@@ -141,6 +144,10 @@ func (s *Service) refined(ctx context.Context, task store.Task, target trial.Tar
 				"%s has no example %d. Nothing was changed.", task.Name, n)
 		}
 		return &examples[i], nil
+	}
+	if what := wholeOutput[target.Kind]; what != "" && len(r.Labels) > 0 {
+		return nil, refuse(http.StatusUnprocessableEntity, "Switch the example off and feed it anew.",
+			"%s predicts a whole %s, which can't be corrected in a word. Nothing was changed.", task.Name, what)
 	}
 	if p, err := schema.Parse(task.Program); err == nil && len(r.Labels) > 0 && target.Kind != "classes" {
 		if out := p.Output.Fields; len(out) != 1 || out[0].Size() != 1 {

@@ -175,8 +175,8 @@ func (st *state) priorOf(r *store.Reader, row store.Search) (history.Fitted, err
 	return history.Fitted{}, nil // it began without any history
 }
 
-// shareSeconds lets searches that have no history learn from each other how
-// long candidates without an estimate take.
+// shareSeconds lets searches that are open learn from each other how long
+// candidates take.
 func (st *state) shareSeconds() error {
 	for _, e := range st.alloc.LivePriors() {
 		if err := st.alloc.Apply(e); err != nil {

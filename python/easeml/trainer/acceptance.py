@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Callable, Iterator
 import numpy as np
 
 from . import FORMAT
-from .batch import MOST_LEVELS, TEXT_COLUMNS, looks_like_text
+from .batch import MOST_LEVELS, MOST_TOKENS, TEXT_COLUMNS, looks_like_text
 from .events import write_json
 from .examples import PARTS, arrow_batches, example_batches, write_arrow, write_pieces
 from .fault import Fault
@@ -18,9 +18,9 @@ from .matching import Binding
 from .parts import give_parts, plan
 from .profile import make_profile
 from .program import Target, settle
-from .settling import is_one_hot, one_hot_texts, settle_labels
+from .settling import is_one_hot, judge_masks, one_hot_texts, settle_labels, settle_mask
 from .split import quantile_edges, strata_of_numbers
-from .stored import Codes, Spill, Worded, seen
+from .stored import Codes, Spill, Stored, StoredTokens, Tokens, Worded, seen
 
 if TYPE_CHECKING:
     from .ingest import Feed
@@ -83,8 +83,9 @@ def accept(feed: "Feed") -> None:
     keep = np.ones(n, dtype=bool)
     target, labels = _settle(feed, values, known, keep)
     stored = settle(program, target)
-    if target is not None and target.is_classes:
-        values[stored.outputs[0].name] = labels or Worded(np.zeros(0, dtype=np.int32), [])
+    if target is not None and target.kind in ("classes", "tokens"):
+        none = Worded(np.zeros(0, dtype=np.int32), []) if target.is_classes else seen(Tokens(rows.spill))
+        values[stored.outputs[0].name] = none if labels is None else labels
 
     def chosen(at: np.ndarray) -> tuple[list, list]:
         """Inputs and outputs, each with its field, of rows by their places among all that converted well."""
@@ -170,7 +171,10 @@ def _say_categories(feed: "Feed", columns: list) -> None:
             continue
         name = (feed.columns_of.get(f.name) or [f.name])[0]
         levels = len(values.counts())
-        if looks_like_text(f, values.rows(0, 2000)):
+        if f.ragged:
+            if levels > MOST_TOKENS:
+                feed.notes.append(f"{name} has {levels:,} different labels: the {MOST_TOKENS:,} most frequent count one by one, the others as never seen")
+        elif looks_like_text(f, values.rows(0, 2000)):
             feed.notes.append(f"{name} is text: models see its words, hashed into {TEXT_COLUMNS} columns")
         elif levels > MOST_LEVELS:
             feed.notes.append(f"{name} has {levels:,} different values: the {MOST_LEVELS} most frequent count one by one, the others as one")
@@ -180,7 +184,7 @@ def _say_categories(feed: "Feed", columns: list) -> None:
 
 def _label(target: Target | None, outputs, i: int) -> str | None:
     """The label of a row as the index has it."""
-    if target is None or not outputs:
+    if target is None or not outputs or target.kind not in ("classes", "numbers"):
         return None
     return outputs[0][1].text(i) if target.is_classes else repr(float(outputs[0][1][i][0]))
 
@@ -224,16 +228,18 @@ def _changed(feed: "Feed", known: Known, examples: np.ndarray, inputs: np.ndarra
     return {"relabeled": relabeled, "corrected": corrected, "gone": known.numbers[gone].tolist()}, restated
 
 
-def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple[Target | None, Worded | None]:
-    """The target, and each row's label for classes; rows that don't fit are rejected, and off in `keep`."""
+def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple[Target | None, "Worded | StoredTokens | None"]:
+    """The target, and each row's label or labels for classes; rows that don't fit are rejected, and off in `keep`."""
     program, target, rows = feed.program, feed.target, feed.rows
     if len(program.outputs) > 1:
         return target or Target("numbers", size=sum(f.size for f in program.outputs)), None
     one = program.outputs[0]
-    if not one.is_class and one.size == 1:
+    if not one.is_class and one.size == 1 and not one.ragged:
         return target or Target("numbers"), None
     if one.rank >= 2:
-        return target or Target("numbers", size=one.size), None
+        return _settle_pixels(feed, values, keep), None
+    if one.ragged:
+        return _settle_series(feed, values, keep)
     columns = feed.columns_of.get(one.name) or [one.name]
     count = one.class_count if one.is_class else one.size
     texts = seen(rows.labels[one.name]) if one.name in rows.labels else None
@@ -270,12 +276,91 @@ def _settle(feed: "Feed", values: dict, known: Known, keep: np.ndarray) -> tuple
     for i, (reason, remedy) in settled.refused(texts):
         keep[i] = False
         feed.refuse(_reject(feed, i, columns[0], texts.text(i), reason, remedy))
-    if not keep.all():
-        place = {name: k for k, name in enumerate(feed.source_names)}
-        feed.rejects.sort(key=lambda r: (place.get(r.fed, 0), r.row))
+    _in_order(feed, keep)
     if not settled.target.labels:
         return feed.target, settled.labels
     return settled.target, settled.labels
+
+
+def _in_order(feed: "Feed", keep: np.ndarray) -> None:
+    """Bring rejects into the order of their files and rows, where some came late."""
+    if not keep.all():
+        place = {name: k for k, name in enumerate(feed.source_names)}
+        feed.rejects.sort(key=lambda r: (place.get(r.fed, 0), r.row))
+
+
+def _settle_pixels(feed: "Feed", values: dict, keep: np.ndarray) -> Target | None:
+    """The target of a picture as output: a mask, or numbers. A mask's rows with values that are no class are rejected."""
+    one, target = feed.program.outputs[0], feed.target
+    pixels = values.get(one.name)
+    if pixels is None or not len(pixels):
+        return target
+    batches = pixels.batches if isinstance(pixels, Stored) else lambda: iter([pixels])
+    if target is None:
+        target = settle_mask(one, batches, feed.spec.get("metric"))
+        if target.kind == "masks":
+            shown = ", ".join(target.labels[:8]) + (" …" if len(target.labels) > 8 else "")
+            feed.notes.append(f"{one.name} has {len(target.labels)} different values ({shown}): each pixel is read as one of {len(target.labels)} classes "
+                              "(as numbers: declare it with metric = mae)")
+        return target
+    if target.kind == "masks":
+        target, refused = judge_masks(target, batches)
+        column = (feed.columns_of.get(one.name) or [one.name])[0]
+        for i, value in refused.items():
+            keep[i] = False
+            known = ", ".join(target.labels[:8]) + (" …" if len(target.labels) > 8 else "")
+            feed.refuse(_reject(feed, i, column, None, f"{one.name} has pixels of {value}, but its classes are {known}", "correct the mask, or leave the row out"))
+        _in_order(feed, keep)
+    return target
+
+
+def _settle_series(feed: "Feed", values: dict, keep: np.ndarray) -> tuple[Target | None, StoredTokens | None]:
+    """The target of a series as output: labels or numbers at its steps, and each row's labels. Rows that don't fit are rejected."""
+    one, target = feed.program.outputs[0], feed.target
+    series = values.get(one.name)
+    if series is None or not len(series):
+        return target, None
+    series = series.rows(0, len(series))
+    column = (feed.columns_of.get(one.name) or [one.name])[0]
+    kind = "tokens" if feed.series_of.get(one.name) else "series"
+    count = one.class_count if one.is_class else one.size
+    if kind == "series" and one.size > 1 and (target.kind == "tokens" if target else is_one_hot(np.concatenate(list(series)))):
+        kind = "tokens"
+        texts = [str(i) for i in range(one.size)]
+        series = [np.array([texts[int(step.argmax())] if is_one_hot(step[None]) else None for step in v], dtype=object) for v in series]
+        if target is None:
+            feed.notes.append(f"{one.name} has one 1 a step: each step is read as one of {one.size} classes")
+            target = Target("tokens", tuple(texts))
+    if target is not None and target.kind != kind:
+        were, are = ("labels", "numbers") if kind == "series" else ("numbers", "labels")
+        raise Fault(f"{one.name} was {were} so far, but this file has {are} for it.", where={"field": one.name})
+    if kind == "series":
+        return target or Target("series", size=one.size), None
+    if target is None and not one.is_class:
+        feed.notes.append(f"{one.name} is read as one of {one.size} classes at each step")
+    lengths = [len(v) for v in series]
+    row_of = np.repeat(np.arange(len(series)), lengths)
+    found = Codes()
+    found.extend(t for v in series for t in v)
+    texts = Worded(found.codes, found.texts)
+    settled = settle_labels(one, count, texts, target, [], column, feed.source_names[0])
+    refused: dict[int, tuple] = {}
+    for at, (reason, remedy) in settled.refused(texts):
+        i = int(row_of[at])
+        if i not in refused:
+            step = at - sum(lengths[:i]) + 1
+            refused[i] = reason, remedy
+            keep[i] = False
+            feed.refuse(_reject(feed, i, column, series[i][step - 1], f"step {step}: {reason}", remedy))
+    _in_order(feed, keep)
+    ends = np.cumsum(lengths)
+    labels = np.empty(len(series), dtype=object)
+    for i, (e, n) in enumerate(zip(ends.tolist(), lengths)):
+        labels[i] = settled.labels.rows(e - n, e)
+    tokens = Tokens(feed.rows.spill)
+    tokens.append(labels)
+    numeric = target.numeric and feed.label_kinds <= {"number"} if target else feed.label_kinds == {"number"}
+    return (Target("tokens", settled.target.labels, numeric=numeric) if settled.target.labels else target), seen(tokens)
 
 
 def _label_like(text: str) -> bool:
@@ -299,7 +384,7 @@ def _reject(feed: "Feed", i: int, column: str, value: str | None, reason: str, r
 def _strata(target: Target | None, outputs, known: Known) -> tuple[Target | None, np.ndarray, np.ndarray]:
     """The class or quantile of each new and each known example; a first feed of numbers freezes the edges."""
     n = len(outputs[0][1]) if outputs else 0
-    if target is None or not outputs or outputs[0][0].rank >= 2:  # pictures have no classes, nor quantiles
+    if target is None or not outputs or target.kind not in ("classes", "numbers") or outputs[0][0].rank >= 2:  # whole pictures and series have no classes, nor quantiles
         return target, np.zeros(n, dtype=np.int32), np.zeros(len(known), dtype=np.int32)
     if target.is_classes:
         places = {label: i for i, label in enumerate(target.labels)}
@@ -337,7 +422,7 @@ def _write(feed: "Feed", columns, outputs, target, first: int, example_hashes: H
     write_pieces(feed.folder / "examples.arrow", example_batches(first, n, columns + outputs))
 
     def labels(begin: int, end: int) -> list[str | None]:
-        if target is None or not outputs or outputs[0][0].rank >= 2:
+        if target is None or not outputs or target.kind not in ("classes", "numbers") or outputs[0][0].rank >= 2:
             return [None] * (end - begin)
         if target.is_classes:
             return outputs[0][1].rows(begin, end).tolist()

@@ -6,6 +6,7 @@ A `Batch` offers views that are computed when a family asks for them.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from . import normalization as norm
 from .drift import summarize
 from .examples import Examples
+from .outputs import RAGGED, aligned, objects, truth_of
 from .program import Field, Program, Target
 
 MOST_LEVELS = 50
@@ -23,6 +25,9 @@ TEXT_COLUMNS = 256
 
 MOST_STEPS = 512
 """The most steps that series are brought to, where all must have the same length."""
+
+MOST_TOKENS = 2000
+"""Labels of a series' steps that are told apart, the most frequent ones; the others count as never seen."""
 
 
 def field_kind(f: Field) -> str:
@@ -96,6 +101,14 @@ def _learn_category(f: Field, values: np.ndarray) -> dict:
     return {"kind": "category", "levels": levels, "missing": any(v is None for v in values)}
 
 
+def _learn_tokens(f: Field, values: np.ndarray) -> dict:
+    """The labels of a series' steps, the most frequent first; the usual and the largest count of steps."""
+    counts = Counter(t for v in values for t in v if t is not None)
+    levels = sorted(counts, key=lambda t: (-counts[t], t))[:MOST_TOKENS]
+    lengths = [len(v) for v in values] or [1]
+    return {"kind": "series", "levels": levels, "length": int(min(MOST_STEPS, max(4, np.median(lengths)))), "longest": int(max(lengths))}
+
+
 def _learn_nodes(f: Field, values: np.ndarray) -> dict:
     """Range, mean and deviation of each of a node's numbers; the usual and the largest count of nodes."""
     whole = np.concatenate([v[:, f.width - f.size:] for v in values]) if len(values) else np.zeros((0, f.size))
@@ -131,59 +144,82 @@ class Preparation:
             if kind == "category":
                 fields[f.name] = _learn_category(f, values)
             elif kind in ("series", "tree"):
-                fields[f.name] = _learn_nodes(f, values)
+                fields[f.name] = (_learn_tokens if f.is_class else _learn_nodes)(f, values)
             elif kind == "number":
                 fields[f.name] = _learn_numbers(f, values, normalization)
             else:
                 fields[f.name] = _learn_picture(values, normalization)
         state: dict = {"fields": fields, "drift": summarize(program.inputs, train)}
-        if not target.is_classes:
-            y = number_targets(program, train)
-            std = y.std(axis=0)
-            state["target"] = {"mean": y.mean(axis=0).tolist(), "std": np.where(std > 0, std, 1.0).tolist()}
+        if target.kind in RAGGED:
+            y = truth_of(program, target, train)
+            lengths = [len(v) for v in y]
+            state["target"] = {"aligned": aligned(program, train), "length": max(1, round(float(np.median(lengths)))), "longest": max(lengths)}
+            if target.kind == "series":
+                state["target"] |= _scale_of(np.concatenate(list(y)))
+        elif not target.is_classes:
+            state["target"] = _scale_of(_plain_targets(program, target, train))
         return cls(program, target, state)
 
     def batch(self, examples: Examples, *, with_target: bool) -> "Batch":
         """Examples as families see them; with `with_target` also ``y``."""
         y = None
         if with_target:
-            if self.target.is_classes:
-                y = label_codes(self.program, self.target, examples)
+            if self.target.kind in ("classes", "tokens"):
+                y = truth_of(self.program, self.target, examples)
+            elif self.target.kind == "series":
+                y = objects((v - self._mean) / self._deviation for v in truth_of(self.program, self.target, examples))
             else:
-                known = self.state["target"]
-                y = (number_targets(self.program, examples) - known["mean"]) / known["std"]
+                y = (_plain_targets(self.program, self.target, examples) - self._mean) / self._deviation
         return Batch(self, examples, y)
 
+    @property
+    def _mean(self) -> np.ndarray:
+        return np.asarray(self.state["target"]["mean"])
+
+    @property
+    def _deviation(self) -> np.ndarray:
+        return np.asarray(self.state["target"]["std"])
+
     def answers(self, predicted: np.ndarray) -> np.ndarray:
-        """Predictions on the target's own scale: probabilities cleaned up, numbers brought back."""
+        """Predictions on the target's own scale, as `outputs` has them: probabilities cleaned up, numbers brought back."""
+        kind = self.target.kind
+        if kind == "tokens":
+            return objects(np.column_stack([p.argmax(axis=1), p.max(axis=1)]).astype(np.float64) for p in predicted)
+        if kind == "series":
+            return objects(np.asarray(p, dtype=np.float64) * self._deviation + self._mean for p in predicted)
         predicted = np.asarray(predicted, dtype=np.float64)
-        if self.target.is_classes:
+        if kind == "classes":
             return predicted
         if predicted.ndim == 1:
             predicted = predicted[:, None]
-        known = self.state["target"]
-        return predicted * known["std"] + known["mean"]
+        predicted = predicted * self._deviation + self._mean
+        if kind == "masks":
+            planes = predicted.reshape(len(predicted), self.target.size, self.target.planes)
+            return (planes[..., 0] > 0.5 if self.target.planes == 1 else planes.argmax(axis=2)).astype(np.int16)
+        return predicted
 
 
-def label_codes(program: Program, target: Target, examples: Examples) -> np.ndarray:
-    """Each row's label as its place in ``target.labels``; −1 for a label that isn't there.
-
-    A one-hot output ``Tensor[D]`` was turned into a label by ingest, so there is one column always.
-    """
-    places = {label: i for i, label in enumerate(target.labels)}
-    return np.array([places.get(v, -1) for v in examples.columns[program.outputs[0].name]], dtype=np.int64)
+def _scale_of(y: np.ndarray) -> dict:
+    std = y.std(axis=0)
+    return {"mean": y.mean(axis=0).tolist(), "std": np.where(std > 0, std, 1.0).tolist()}
 
 
-def number_targets(program: Program, examples: Examples) -> np.ndarray:
-    """The outputs' numbers side by side, [n, d], in their own unit."""
-    return np.concatenate([examples.columns[f.name].astype(np.float64) for f in program.outputs], axis=1)
+def _plain_targets(program: Program, target: Target, examples: Examples) -> np.ndarray:
+    """What families learn where they answer numbers [n, d]: the outputs side by side; of a mask whether a pixel bears a class, `Target.planes`
+    numbers for each pixel."""
+    y = truth_of(program, target, examples)
+    if target.kind != "masks":
+        return y
+    classes = np.array([1]) if target.planes == 1 else np.arange(target.planes)
+    return (y[..., None] == classes).reshape(len(y), -1).astype(np.float32)
 
 
 class Batch:
     """Rows as families see them. All views have ``n`` rows, in the same order.
 
     ``y``: ints in 0..k−1 for classes; floats [n, d] of mean 0 and deviation 1 (on the training
-    rows) for numbers; None where there is nothing to learn from.
+    rows) for numbers, and for masks, which families learn as numbers; for series an array of either for each row;
+    None where there is nothing to learn from.
     ``classes``: k, the number of labels, 0 for numbers. ``outputs``: d, or k.
     """
 
@@ -192,8 +228,8 @@ class Batch:
         self.y = y
         self.n = len(examples)
         target = preparation.target
-        self.classes = len(target.labels) if target.is_classes else 0
-        self.outputs = self.classes or target.size
+        self.classes = len(target.labels) if target.kind in ("classes", "tokens") else 0
+        self.outputs = self.classes or target.size * (target.planes if target.kind == "masks" else 1)
 
     def rows(self, which: np.ndarray) -> "Batch":
         """Some of the rows, by position."""
@@ -243,24 +279,62 @@ class Batch:
 
     @cached_property
     def series(self) -> list[np.ndarray]:
-        """The series, each [steps, size]: gaps filled along the line between their ends, each number standardized."""
+        """The series, each [steps, dimensions]: gaps filled along the line between their ends, each number standardized;
+        of labels a 1 for the step's own, of the `MOST_LEVELS` most frequent, or for the others."""
         f = self._nodes("series")
+        if f.is_class:
+            return [np.eye(self.dimensions)[np.minimum(codes, self.dimensions - 1)] for codes in self.tokens]
         state = self._preparation.state["fields"][f.name]
         mean, std = np.asarray(state["mean"]), np.asarray(state["std"])
         return [(_filled(v, mean) - mean) / std for v in self._examples.columns[f.name]]
 
     @cached_property
     def resampled(self) -> np.ndarray:
-        """The series [n, size, steps], all brought to the training rows' usual length along straight lines."""
+        """The series [n, dimensions, steps], all brought to the training rows' usual length along straight lines."""
         f = self._nodes("series")
         steps = self._preparation.state["fields"][f.name]["length"]
         at = np.linspace(0.0, 1.0, steps)
-        out = np.empty((self.n, f.size, steps))
+        out = np.empty((self.n, self.dimensions, steps))
         for i, v in enumerate(self.series):
             own = np.linspace(0.0, 1.0, len(v)) if len(v) > 1 else np.zeros(1)
-            for k in range(f.size):
+            for k in range(self.dimensions):
                 out[i, k] = v[:, k] if len(v) == steps else np.interp(at, own, v[:, k])
         return out
+
+    @property
+    def dimensions(self) -> int:
+        """Numbers that a step of `series` has."""
+        f = self._nodes("series")
+        return min(len(self._preparation.state["fields"][f.name]["levels"]), MOST_LEVELS) + 1 if f.is_class else f.size
+
+    @cached_property
+    def tokens(self) -> list[np.ndarray] | None:
+        """The labels of the series' steps as ints: `levels` of them, then one for what is missing, one for what was never seen; None where steps are numbers."""
+        f = self._nodes("series")
+        if not f.is_class:
+            return None
+        places: dict = {t: i for i, t in enumerate(self.levels)} | {None: len(self.levels)}
+        return [np.array([places.get(t, len(places)) for t in v], dtype=np.int64) for v in self._examples.columns[f.name]]
+
+    @property
+    def texts(self) -> list[np.ndarray]:
+        """The labels of the series' steps as they were fed, None where one is missing."""
+        return list(self._examples.columns[self._nodes("series").name])
+
+    @property
+    def levels(self) -> list[str]:
+        """The labels that a step of the input may bear, the most frequent first."""
+        return self._preparation.state["fields"][self._nodes("series").name]["levels"]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Steps of each series."""
+        return np.array([len(v) for v in self._examples.columns[self._nodes("series").name]], dtype=np.int64)
+
+    @property
+    def answer(self) -> dict:
+        """Of series as output: ``aligned`` (each is as long as its input), the usual ``length``, the ``longest``, on the training rows."""
+        return self._preparation.state["target"]
 
     @cached_property
     def trees(self) -> list[np.ndarray]:
@@ -273,9 +347,11 @@ class Batch:
 
     @property
     def output_shape(self) -> tuple[int, int, int] | None:
-        """Height, width, channels of the picture that is the output; None where it is none."""
-        shape = self._preparation.program.outputs[0].shape or ()
-        return (*shape, 1)[:3] if len(shape) in (2, 3) else None
+        """Height, width, channels of the picture that is the output, of a mask its planes; None where it is none."""
+        shape, target = self._preparation.program.outputs[0].shape or (), self._preparation.target
+        if len(shape) not in (2, 3):
+            return None
+        return (*shape[:2], target.planes) if target.kind == "masks" else (*shape, 1)[:3]
 
     @property
     def scale(self) -> tuple[np.ndarray, np.ndarray]:

@@ -86,10 +86,19 @@ def normalized(candidate: Candidate, normalization: float | str) -> Candidate:
 def suited(program: Program, profile: dict, template: str | None) -> list[Candidate]:
     """The candidates that fit the program and its data, also those whose libraries are missing."""
     template = {"general": "general_classification", "image": "image_classification"}.get(template or "", template) or template_of(program)
+    if program.input_pointers and template == "general_classification":
+        template = "tree_classification"  # nested objects, whatever the count of their pointers
+    if (program.input_pointers or program.output_pointers) and template == "general_recovery":
+        return []
     size = size_of(program, profile)
     kind = (profile.get("target") or {}).get("kind") or "classes"
+    kind = "numbers" if kind == "masks" else kind  # whether a pixel bears a class is learned as a number
     rows = int(profile.get("rows") or size.rows)
-    return [c for c in every(program, profile) if suits(c, template, kind, size, rows)]
+    there = list(every(program, profile))
+    found = [c for c in there if suits(c, template, kind, size, rows)]
+    if template == "image_recovery" and all(c.info.baseline for c in found):  # not as high and wide as the input: all of it is learned at once
+        found = [c for c in there if suits(c, "general_recovery", kind, size, rows)]
+    return found
 
 
 def choose(program: Program, profile: dict, template: str | None = None) -> list[Candidate]:
@@ -159,6 +168,8 @@ _EXAMPLES = (  # a program for each template, so that estimates in the catalogue
     {"input": {"fields": [{"name": "x", "tensor": [10]}]}, "output": {"fields": [{"name": "y", "tensor": [1]}]}},
     {"input": {"fields": [{"name": "x", "tensor": [1]}], "pointers": ["next"]}, "output": {"fields": [{"name": "y", "class_count": 10}]}},
     {"input": {"fields": [{"name": "x", "tensor": [1]}], "pointers": ["left", "right"]}, "output": {"fields": [{"name": "y", "class_count": 10}]}},
+    {"input": {"fields": [{"name": "x", "class_count": 10}], "pointers": ["next"]}, "output": {"fields": [{"name": "y", "class_count": 10}], "pointers": ["next"]}},
+    {"input": {"fields": [{"name": "x", "tensor": [1]}], "pointers": ["next"]}, "output": {"fields": [{"name": "y", "tensor": [1]}], "pointers": ["next"]}},
 )
 
 
@@ -166,8 +177,8 @@ def print_catalogue() -> int:
     """`catalogue`: every candidate once, with ``available``; estimates are for 1,000 small examples."""
     out = os.fdopen(protected_stdout(), "w", encoding="utf-8")
     seen: set[str] = set()
-    for raw, kind in zip(_EXAMPLES, ("classes", "numbers", "classes", "classes")):
-        labels = [str(i) for i in range(10)] if kind == "classes" else []
+    for raw, kind in zip(_EXAMPLES, ("classes", "numbers", "classes", "classes", "tokens", "series")):
+        labels = [str(i) for i in range(10)] if kind in ("classes", "tokens") else []
         for c in every(parse_program(raw), {"rows": 1000, "target": {"kind": kind, "labels": labels}}):
             if c.info.id not in seen and kind in c.info.kinds:
                 seen.add(c.info.id)

@@ -61,9 +61,17 @@ def warnings(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.n
     return found
 
 
+def _alike(series) -> np.ndarray:
+    """Ints [n], equal where series of labels are."""
+    seen: dict[tuple, int] = {}
+    return np.array([seen.setdefault(tuple(v), len(seen)) for some in series.batches() for v in some], dtype=np.int64)
+
+
 def _twins(feed: "Feed", n: int, inputs, outputs) -> list[dict]:
     """Rows that are copies of others, contradict them, or are nearly the same."""
-    labels = outputs[0][1].codes() if outputs and outputs[0][0].is_class else np.zeros(n, dtype=np.int8)
+    labels = np.zeros(n, dtype=np.int8)
+    if outputs and outputs[0][0].is_class:
+        labels = outputs[0][1].codes() if not outputs[0][0].ragged else _alike(outputs[0][1])
     again, contrary = copies(feed.inputs, labels)
     out = []
     if contrary:
@@ -121,7 +129,7 @@ def _one_column(f: Field, v: Stored | Worded, column: str, target: Target | None
             return [_warning("id_column", f"{column} is different in every row, like a running number.", column, f"leave {f.name} out of the program")]
         edges = np.unique(np.quantile(filled, np.linspace(0, 1, 33)[1:-1]))
         codes = np.where(np.isnan(x), -1, np.searchsorted(edges, x, side="right"))
-    if target is None or not outputs or outputs[0][0].rank >= 2:
+    if target is None or not outputs or target.kind not in ("classes", "numbers") or outputs[0][0].rank >= 2:
         return []
     if not target.is_classes:
         y = outputs[0][1][:, 0]

@@ -245,12 +245,26 @@ class Converter:
 
     def values(self, b: Binding, block: Block, problems: list[Problem]) -> np.ndarray:
         """An input field's values, whatever it is but pictures that are files."""
+        if b.field.ragged and b.field.is_class:
+            return self.tokens(b, block, problems)
         if b.field.ragged:
             from .nodes import nodes
             return nodes(b, block, problems, self._source, self._missing_numbers)
         if b.field.is_class:
             return self.category(b, block, problems)
         return self.tensor(b, block, problems, required=False)
+
+    def tokens(self, b: Binding, block: Block, problems: list[Problem], kinds: set[str] | None = None) -> np.ndarray:
+        """The labels of series, see `nodes.tokens`; a declared set that is an input's refuses others."""
+        from .nodes import tokens
+        values = tokens(b, block, problems, self._source, self.missing - set(b.field.classes or ()), kinds)
+        if b.field.classes and kinds is None:
+            refused = {p.at for p in problems}
+            for i, series in enumerate(values):
+                for at, t in enumerate(series):
+                    if t is not None and i not in refused:
+                        series[at] = self._declared(b, i, t, problems)
+        return values
 
     @property
     def said(self) -> list[str]:

@@ -62,6 +62,9 @@ def summarize(fields: tuple[Field, ...], train: Examples) -> dict:
         if n < FEWEST:
             continue
         if f.is_class:
+            if f.ragged:
+                values = np.concatenate(values)
+                n = len(values)
             shares = _share(values.tolist(), n)
             kept = sorted(shares, key=lambda k: (-shares[k], k))[:200]
             out[f.name] = {"n": n, "shares": {k: round(shares[k], 5) for k in kept}, "missing": float(np.mean([v is None for v in values]))}
@@ -85,8 +88,11 @@ def compare(fields: tuple[Field, ...], known: dict, columns: dict[str, np.ndarra
         if n < FEWEST:
             return []
         if f.is_class:
+            if f.ragged:
+                values = np.concatenate(values)
+                n = len(values)
             if f.name in known:
-                found += _categories(f.name, known[f.name], values.tolist(), n)
+                found += _categories(f.name, known[f.name], values.tolist(), n, "steps" if f.ragged else "rows")
             continue
         for name, column in _parts(f, values):
             if name in known:
@@ -113,7 +119,7 @@ class Drift:
             return
         some = np.arange(-self._rows % self._step, n, self._step)
         for f in self._fields:
-            self._held[f.name].append(np.zeros(len(some)) if f.ragged else columns[f.name][some])
+            self._held[f.name].append(np.zeros(len(some)) if f.ragged and not f.is_class else columns[f.name][some])
         self._rows += n
         held = [len(part) for part in self._held[self._fields[0].name]]
         if sum(held) > min(self._most, max(FEWEST, _BYTES // max(1, sum(p[-1].nbytes // max(1, len(p[-1])) for p in self._held.values())))):
@@ -128,25 +134,25 @@ class Drift:
         return compare(self._fields, self._known, {name: np.concatenate(parts) for name, parts in self._held.items()})
 
 
-def _missing(name: str, known: dict, share: float, n: int) -> list[dict]:
+def _missing(name: str, known: dict, share: float, n: int, what: str = "rows") -> list[dict]:
     if share - known["missing"] > max(FAR, _chance(known["n"], n)):
-        return [{"field": name, "distance": share - known["missing"], "message": f"{name} is missing in {100 * share:.0f} % of the rows, so far in {100 * known['missing']:.0f} %"}]
+        return [{"field": name, "distance": share - known["missing"], "message": f"{name} is missing in {100 * share:.0f} % of the {what}, so far in {100 * known['missing']:.0f} %"}]
     return []
 
 
-def _categories(name: str, known: dict, values: list, n: int) -> list[dict]:
+def _categories(name: str, known: dict, values: list, n: int, what: str = "rows") -> list[dict]:
     shares = _share(values, n)
     fresh = sum(s for k, s in shares.items() if k not in known["shares"])
     if fresh >= 0.05 and fresh * n >= 3 and len(known["shares"]) < 200:
-        return [{"field": name, "distance": max(fresh, FAR), "message": f"{name} has values that were never fed, in {100 * fresh:.0f} % of the rows"}]
+        return [{"field": name, "distance": max(fresh, FAR), "message": f"{name} has values that were never fed, in {100 * fresh:.0f} % of the {what}"}]
     distance = sum(abs(shares.get(k, 0.0) - known["shares"].get(k, 0.0)) for k in {*shares, *known["shares"]}) / 2
-    out = _missing(name, known, sum(v is None for v in values) / n, n)
+    out = _missing(name, known, sum(v is None for v in values) / n, n, what)
     # With many levels chance alone moves shares: the usual size of that is added.
     by_chance = sum(np.sqrt(s * (1 - s) * (1 / n + 1 / known["n"])) for s in known["shares"].values()) * 0.4
     if not out and distance > FAR + by_chance:
         top = max({*shares, *known["shares"]}, key=lambda k: (abs(shares.get(k, 0.0) - known["shares"].get(k, 0.0)), k))
         out.append({"field": name, "distance": float(distance), "message":
-                    f"{name} is {top} in {100 * shares.get(top, 0.0):.0f} % of the rows, so far in {100 * known['shares'].get(top, 0.0):.0f} %"})
+                    f"{name} is {top} in {100 * shares.get(top, 0.0):.0f} % of the {what}, so far in {100 * known['shares'].get(top, 0.0):.0f} %"})
     return out
 
 

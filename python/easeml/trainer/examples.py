@@ -2,7 +2,7 @@
 
 ``examples*.arrow`` hold ``number`` and one column a field: fixed-size lists of numbers for tensors
 (a missing number is NaN; pictures that came as files of 8 bits are bytes), dictionary-encoded text for
-classes (a missing one is null), lists of numbers, node after node, for series and trees.
+classes (a missing one is null), lists of numbers, node after node, for series and trees, lists of text for series of labels.
 ``index.arrow`` holds ``number``, ``part`` and ``on``, and may hold ``group`` (what keeps rows together) and
 ``label`` (what the first output is by now, where somebody has corrected it since it was fed).
 """
@@ -25,7 +25,7 @@ PARTS = ("train", "validation", "test")
 @dataclass
 class Examples:
     """Rows of values by field: tensors as [n, size] floats, classes as [n] objects (str or None), series and
-    trees as [n] objects, each [m, width] floats.
+    trees as [n] objects, each [m, width] floats, or, of series of labels, [m] objects (str or None).
 
     ``numbers`` are the examples' numbers in their task; ``parts`` indices into `PARTS`;
     ``groups`` are ints, equal where rows must not be separated, or None. ``on`` is how many there are where only
@@ -56,6 +56,9 @@ def column_to_arrow(field: Field, values: np.ndarray):
     """A field's values as an Arrow array in the files' form."""
     import pyarrow as pa
 
+    if field.ragged and field.is_class:
+        offsets = np.concatenate([[0], np.cumsum([len(v) for v in values], dtype=np.int64)])
+        return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array([t for v in values for t in v], pa.string()))
     if field.is_class:
         coded = Codes()  # by hand: pyarrow would hold all texts, and imports pandas for arrays of objects
         coded.extend(values)
@@ -72,6 +75,12 @@ def column_from_arrow(field: Field, column) -> np.ndarray:
     """The reverse of `column_to_arrow`, for a chunked column; numbers share the file's memory where they can."""
     import pyarrow as pa
 
+    if field.ragged and field.is_class:
+        known: dict = {}  # each text once in memory
+        out = np.empty(len(column), dtype=object)
+        for i, tokens in enumerate(column.to_pylist()):
+            out[i] = np.array([known.setdefault(t, t) for t in tokens], dtype=object)
+        return out
     if field.is_class:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -208,7 +217,8 @@ def _row_groups(columns: dict[str, np.ndarray], inputs: tuple[Field, ...], n: in
     for i in range(n):
         h = hashlib.blake2b(digest_size=12)
         for a in arrays:
-            h.update(a[i].tobytes() if isinstance(a[i], np.ndarray) else repr(a[i]).encode())
+            one = a[i].tolist() if getattr(a[i], "dtype", None) == object else a[i]
+            h.update(one.tobytes() if isinstance(one, np.ndarray) else repr(one).encode())
         out[i] = digests.setdefault(h.digest(), len(digests))
     return out
 

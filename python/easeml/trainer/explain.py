@@ -16,7 +16,8 @@ from .batch import field_kind
 from .examples import PARTS, Examples
 from .fault import Fault
 from .metrics import find_metric
-from .model import Model, truth_of
+from .model import Model
+from .outputs import losses, truth_of
 from .program import Field
 from .study import Study
 
@@ -79,10 +80,8 @@ def units(fields: tuple[Field, ...]) -> list[Unit]:
 
 def _losses(model: Model, metric: str, truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """The loss of each row. Classes: wrong answers where the metric counts them, else the right class's missing probability."""
-    if not model.target.is_classes:
-        return np.abs(truth - predicted).mean(axis=1)
-    if metric in ("accuracy", "balanced_accuracy", "f1"):
-        return (predicted.argmax(axis=1) != truth).astype(float)
+    if not model.target.is_classes or metric in ("accuracy", "balanced_accuracy", "f1"):
+        return losses(model.target, truth, predicted, model.guess)
     return 1.0 - np.where(truth >= 0, predicted[np.arange(len(truth)), np.maximum(truth, 0)], 0.0)
 
 
@@ -113,7 +112,7 @@ def explain(study: Study) -> dict:
         found.append({"name": u.name, "lost": drop, "noise": noise, "beyond": bool(drop > noise and drop > 0)})
         study.progress(i + 1, len(every), "part")
     found.sort(key=lambda u: -u["lost"])
-    measure = "off" if not model.target.is_classes else "probability" if metric not in ("accuracy", "balanced_accuracy", "f1") else \
+    measure = "off" if model.target.kind in ("numbers", "series") else "places" if not model.target.is_classes else "probability" if metric not in ("accuracy", "balanced_accuracy", "f1") else \
         "right" if metric == "accuracy" else "right_by_class"
     return {"of": len(rows), "part": part, "measure": measure, "uses": found}
 
@@ -133,6 +132,9 @@ def _rows(study: Study, examples: Examples) -> tuple[Examples, str]:
 
 
 def _one(study: Study, model: Model, examples: Examples) -> dict:
+    if model.target.kind not in ("classes", "numbers"):
+        raise Fault("Why it answers so is told where one label is answered, or numbers; here it is a whole " + ("picture." if model.target.kind == "masks" else "series."),
+                    kind="unsupported", hint="explain without an example says what the model uses.")
     folds = (study.spec["data"].get("protocol") or {}).get("kind") == "folds"
     number = int(study.spec.get("example") or 0)
     label = None
@@ -173,7 +175,7 @@ def _asked(study: Study, model: Model) -> Examples:
     from .predict import Predictor, _floats
     from .readers import Options
     predictor = Predictor.of(model)
-    options = Options(study.spec.get("options") or {})
+    options = Options.of(study.spec.get("options"), model.program)
     blocks = [b for s in study.spec["sources"] for b in predictor._read(str(s["name"]), Path(s["path"]), {}, options)]
     n = sum(len(b.rows) for b in blocks)
     name = study.spec["sources"][0]["name"]

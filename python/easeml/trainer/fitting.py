@@ -6,20 +6,22 @@ import math
 import shutil
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import calibration, metrics
+from . import calibration, metrics, outputs
 from .batch import Preparation
 from .candidate import Candidate, Pause, Stop
 from .catalogue import find
 from .examples import PARTS, Examples, read_examples, write_arrow
 from .fault import Fault
 from .memory import says
-from .metrics import Guess, find_metric
-from .model import Model, truth_of
+from .metrics import find_metric
+from .model import Model
+from .outputs import truth_of
 from .program import Target, parse_program, parse_target, settle, template_of
 from .report import Checkpoints
 from .split import folds, quantile_edges, strata_of_numbers
@@ -61,7 +63,7 @@ class Fitting:
         # The test part is scored by the model as it comes out of its folder: what is scored is what answers.
         again = Model.load(folder)
         probe = self.train.take(np.arange(min(50, len(self.train))))
-        if not np.allclose(model.answer(probe), again.answer(probe), rtol=1e-3, atol=1e-5):
+        if not outputs.alike(self.target, model.answer(probe), again.answer(probe)):
             raise Fault("The saved model answers otherwise than the fitted one.", kind="bug")
         test = None
         if len(self.test):
@@ -113,26 +115,28 @@ class Fitting:
         truth = truth_of(self.program, self.target, self.train)
         if len(self.train) == 0 or (self.folds and len(self.train) < 2):
             raise Fault("The training part is too small: there is nothing to learn from.", hint="Feed more examples.")
+        self.guess = outputs.guess_of(self.program, self.target, self.train)
         if self.target.is_classes:
-            self.guess = Guess.learn_classes(truth, len(self.target.labels))
             present = np.unique(truth[truth >= 0])
             if len(present) < 2 and not candidate.info.baseline:
                 name = self.target.labels[present[0]] if len(present) else "?"
                 raise Fault(f'Only one class, "{name}", is among the examples to train on; there is nothing to tell apart yet.',
                             hint="Feed examples of the other classes.")
             self.strata = np.maximum(truth, 0)
+        elif self.target.kind != "numbers":
+            self.strata = np.zeros(len(truth), dtype=np.int64)
         else:
-            self.guess = Guess.learn_numbers(truth)
             edges = self.target.quantile_edges or quantile_edges(truth[:, 0])
             self.strata = strata_of_numbers(truth[:, 0], edges)
         self._set_threads()
 
     def _all_labels(self, target: Target, examples: Examples) -> Target:
         """The target with labels that are among the examples but not yet in it, at the end."""
-        if not target.is_classes:
+        if target.kind not in ("classes", "tokens"):
             return target
-        seen = set(examples.columns[self.program.outputs[0].name]) - set(target.labels) - {None}
-        return Target("classes", target.labels + tuple(sorted(seen)))
+        column = examples.columns[self.program.outputs[0].name]
+        seen = set(column if target.is_classes else np.concatenate(column)) - set(target.labels) - {None}
+        return replace(target, labels=target.labels + tuple(sorted(seen)))
 
     def _candidate(self, hints: dict | None = None) -> Candidate:
         candidate = find(self.raw_candidate, self.program, self.size)
@@ -204,7 +208,7 @@ class Fitting:
         attempt, n = self.attempt, len(self.train)
         fold = folds(self.strata, self.train.groups, self.train.numbers, self.folds, str(self.trial["data"].get("version", "")))
         k = int(fold.max()) + 1
-        predicted = np.zeros((n, len(self.target.labels) if self.target.is_classes else self.target.size))
+        predicted = outputs.room(self.target, n)
         covered = np.zeros(n, bool)
         learned: dict[str, list[float]] = {}
         curve, model, reason = [], None, None
@@ -252,21 +256,9 @@ class Fitting:
     def _write_predictions(self, name: str, held_out: Examples, truth: np.ndarray, predicted: np.ndarray) -> None:
         """predictions.arrow or test.arrow: number, truth, prediction, probabilities (in the order of the target's labels)."""
         import pyarrow as pa
-        columns: dict = {"number": pa.array(held_out.numbers, pa.int64())}
-        if self.target.is_classes:
-            labels = np.array(self.target.labels, dtype=object)
-            right = held_out.columns[self.program.outputs[0].name]
-            columns["truth"] = pa.array(right.tolist(), pa.string())
-            columns["prediction"] = pa.array(labels[predicted.argmax(axis=1)].tolist(), pa.string())
-            flat = pa.array(np.ascontiguousarray(predicted).reshape(-1), pa.float64())
-            columns["probabilities"] = pa.FixedSizeListArray.from_arrays(flat, predicted.shape[1])
-        elif predicted.shape[1] == 1:
-            columns |= {"truth": pa.array(truth[:, 0]), "prediction": pa.array(predicted[:, 0]), "probabilities": pa.nulls(len(truth))}
-        else:
-            for name, values in (("truth", truth), ("prediction", predicted)):
-                columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).reshape(-1)), values.shape[1])
-            columns["probabilities"] = pa.nulls(len(truth))
-        write_arrow(self.attempt.folder / name, columns)
+        one = self.program.outputs[0]
+        write_arrow(self.attempt.folder / name, {"number": pa.array(held_out.numbers, pa.int64())} |
+                    outputs.to_arrow(self.target, one, truth, predicted, held_out.columns[one.name]))
 
 
 def _two_classes(strata: np.ndarray) -> bool:

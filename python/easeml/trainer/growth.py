@@ -14,7 +14,8 @@ import numpy as np
 
 from .examples import PARTS
 from .fault import Fault
-from .model import Model, truth_of
+from .model import Model
+from .outputs import losses as losses_of, truth_of
 from .split import deal
 from .study import Study
 
@@ -30,13 +31,14 @@ def growth(study: Study) -> dict:
     test = examples.take(np.flatnonzero(examples.parts == PARTS.index("test")))
     train = examples.take(np.flatnonzero(examples.parts != PARTS.index("test") if folds else examples.parts == PARTS.index("train")))
     valid = None if folds else examples.take(np.flatnonzero(examples.parts == PARTS.index("validation")))
+    if model.target.kind == "masks":
+        raise Fault("What more examples would bring is told of labels and numbers, not of masks.", kind="unsupported")
     if len(test) < FEWEST or len(train) < 2 * FEWEST:
         raise Fault("There are too few examples to tell what more would bring.")
     truth = truth_of(model.program, model.target, test)
 
     def losses(m: Model) -> np.ndarray:
-        p = m.answer(test)
-        return (p.argmax(axis=1) != truth).astype(float) if model.target.is_classes else np.abs(p - truth).mean(axis=1)
+        return losses_of(m.target, truth, m.answer(test), model.guess)
 
     whole, half = losses(model), np.zeros(len(test))
     strata = study.strata(train)
@@ -51,5 +53,5 @@ def growth(study: Study) -> dict:
     low, high = (float(x) for x in np.percentile(drawn, [2.5, 97.5]))
     before, now = float(half.mean()), float(whole.mean())
     doubled = now * now / before if low > 0 and before > 0 else None
-    return {"of": len(test), "measure": "right" if model.target.is_classes else "off", "half": before, "whole": now, "doubled": doubled,
+    return {"of": len(test), "measure": "right" if model.target.kind in ("classes", "tokens") else "off", "half": before, "whole": now, "doubled": doubled,
             "gain_low": low, "gain_high": high, "learned_from": len(train)}

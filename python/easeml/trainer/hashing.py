@@ -1,7 +1,7 @@
 """The hashes that tell examples apart: SHA-256 over the fields in program order.
 
 Numbers count as little-endian float64 (−0 as 0, missing as one fixed NaN), text as UTF-8 with its
-length, missing text as a tag, series and trees as their nodes' numbers with their count, a picture that came as a file as the SHA-256 of the file's bytes. The
+length, missing text as a tag, series and trees as their nodes' numbers or labels with their count, a picture that came as a file as the SHA-256 of the file's bytes. The
 input hash leaves outputs out.
 """
 
@@ -19,6 +19,7 @@ _MISSING = np.frombuffer(b"\x01\x00\x00\x00\x00\x00\xf8\x7f", dtype="<f8")[0]
 
 
 _FLAT = Field("", (1,))
+_LABEL = Field("", class_count=0)
 
 
 _ROWS = 2000
@@ -62,6 +63,8 @@ class _Row:
 
 def _bytes(f: Field, values: np.ndarray) -> list[bytes]:
     """What objects say, a row each: series and trees, or texts."""
+    if f.ragged and f.is_class:
+        return [b"L" + len(v).to_bytes(4, "little") + b"".join(_bytes(_LABEL, v)) for v in values]
     if f.ragged:
         return [b"R" + len(v).to_bytes(4, "little") + row for v in values for row in _numbers(v)]
     out = []

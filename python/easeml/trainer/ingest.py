@@ -16,8 +16,10 @@ from pathlib import Path
 from . import FORMAT
 from .events import EventLog
 from .fault import Fault, one_sentence
+from .program import Program
+from .readers import Problem
 from .service import serve_folder
-from .stored import Codes, Nodes, Numbers, Spill, Texts, Words
+from .stored import Codes, Nodes, Numbers, Spill, Texts, Tokens, Words
 
 MOST_REJECTS = 100_000
 """So many rejected rows are listed; more are only counted."""
@@ -51,7 +53,7 @@ class Rows:
 
     def __init__(self, folder: Path):
         self.spill = Spill(folder)
-        self.columns: dict[str, Numbers | Words | Nodes] = {}  # inputs, and outputs that are pictures
+        self.columns: dict[str, Numbers | Words | Nodes] = {}  # inputs, and outputs that are pictures or series
         self.values: dict[str, list] = {}  # outputs that are numbers: lists of arrays
         self.labels: dict[str, Words] = {}
         self.places = Texts(self.spill)  # the picture's file, for rows that are pictures; else None
@@ -62,7 +64,8 @@ class Rows:
         """The column of a field whose values are like those."""
         if f.name not in self.columns:
             if f.ragged:
-                self.columns[f.name] = Nodes(self.spill, f.width)
+                labels = f.is_class or any(v.dtype == object for v in like[:1])
+                self.columns[f.name] = Tokens(self.spill) if labels else Nodes(self.spill, f.width)
             else:
                 self.columns[f.name] = Words(self.spill) if like.dtype == object else Numbers(self.spill, f.size)
         return self.columns[f.name]
@@ -84,6 +87,8 @@ class Feed:
         self.unused: dict[str, Counter] = {}
         self.inputs = None  # ints, one for each accepted row: equal where inputs are
         self.canons: dict = {}  # by field: how its pictures are converted
+        self.series_of: dict[str, bool] = {}  # by output that is a series: whether its steps bear labels
+        self.label_kinds: set[str] = set()  # how such labels were written: number, text
 
     def go(self) -> None:
         from .program import parse_program, parse_target
@@ -92,7 +97,7 @@ class Feed:
         spec = self._read_spec()
         self.program = parse_program(spec["program"])
         self.target = parse_target(spec["target"], self.program) if spec.get("target") else None
-        self.options = Options(spec.get("options") or {})
+        self.options = Options.of(spec.get("options"), self.program)
         self.using = {k: str(v) for k, v in (spec.get("using") or {}).items()}
         self.output = [str(o) for o in spec.get("output") or []]
         self.spec = spec
@@ -116,16 +121,32 @@ class Feed:
     def _check_program(self) -> None:
         outputs, program = self.program.outputs, self.program
         if program.output_pointers:
-            raise Fault("Series and trees as output can't be fed yet; as input they can.", kind="unsupported", where={"field": outputs[0].name})
-        if program.input_pointers and (len(program.inputs) > 1 or program.inputs[0].is_class or len(program.inputs[0].shape) > 1):
-            raise Fault("A series or tree has one field of numbers, such as {[Tensor[3]], [next]}; several fields can't be fed yet.", kind="unsupported",
-                        where={"field": program.inputs[0].name})
+            self._check_series(program)
+        if program.input_pointers and (len(program.inputs) > 1 or len(program.input_pointers) > 1 and program.inputs[0].is_class or len(program.inputs[0].shape or ()) > 1):
+            raise Fault("A series has one field, such as {[Tensor[3]], [next]} or {[Class[20]], [next]}, and a tree one of numbers; several fields can't be fed yet.",
+                        kind="unsupported", where={"field": program.inputs[0].name})
         if len(outputs) > 1 and any(f.rank >= 2 for f in outputs):
             raise Fault("A picture as output stands alone; several outputs with pictures among them can't be fed yet.", kind="unsupported",
                         where={"field": next(f.name for f in outputs if f.rank >= 2)})
         if len(outputs) > 1 and any(f.is_class for f in outputs):
             raise Fault("Several outputs can be numbers only for now; declare a task for each class to predict.", kind="unsupported",
                         where={"field": next(f.name for f in outputs if f.is_class)})
+
+    @staticmethod
+    def _check_series(program: Program) -> None:
+        """Raise `Fault` in one sentence where the output is no series of an input series that can be learned."""
+        one = program.outputs[0]
+        if len(program.output_pointers) > 1:
+            what = "Trees" if len(program.output_pointers) == 2 else "Graphs"
+            raise Fault(f"{what} as output can't be learned: outputs are a label, numbers, a picture, or a series of labels or numbers.", kind="unsupported",
+                        where={"field": one.name}, hint="Declare what is wanted of it as one of these, for instance its nodes in a fixed order: {[Tensor[3]], [next]}.")
+        if len(program.outputs) > 1 or len(one.shape or ()) > 1:
+            raise Fault("A series as output has one field, such as {[Tensor[3]], [next]} or {[Class[20]], [next]}; several can't be learned yet.", kind="unsupported",
+                        where={"field": one.name}, hint="Declare a task for each of them.")
+        if len(program.input_pointers) != 1:
+            what = {0: "no series"}.get(len(program.input_pointers), "trees")
+            raise Fault(f"A series as output is learned from a series as input; here the input is {what}.", kind="unsupported", where={"field": one.name},
+                        hint="Declare the input as a series, or the output as a label or numbers.")
 
     def _read_sources(self) -> None:
         from .readers import open_source
@@ -170,7 +191,7 @@ class Feed:
         for b in inputs + outputs:
             self.columns_of.setdefault(b.field.name, list(b.columns))
         used = [c for b in inputs + outputs for c in b.columns]
-        source.chosen([c for b in inputs for c in b.columns])
+        source.chosen([c for b in inputs + outputs if b.field.ragged or b in inputs for c in b.columns])
         used += [self._column(source, c) for c in group + order]
         source.lengths(used)
         converter, pictures = Converter(source, self.options.all("missing")), pictures_of(source)
@@ -191,12 +212,15 @@ class Feed:
             texts = {}
             for b in outputs:
                 if b.columns[0] in pictures and b.field.rank >= 2:
-                    canon = self.canons.setdefault(b.field.name, Canon.of(b.field))
+                    canon = self.canons.setdefault(b.field.name, Canon.of(b.field, output=True))
                     values[b.field.name], digests[b.field.name] = converter.pictures(b, block, problems, canon)
+                elif b.field.ragged:
+                    values[b.field.name] = self._series(b, block, converter, problems)
                 elif self._has_labels(b, block):
                     texts[b.field.name] = converter.texts(b, block)
                 else:
                     values[b.field.name] = converter.tensor(b, block, problems, required=True)
+            self._check_steps(source, inputs + outputs, values)
             first = {}
             for p in problems:
                 if p.at not in first and (p.at not in broken or p in block.broken):
@@ -227,6 +251,35 @@ class Feed:
             yield block
         self.notes += [note for note in converter.said if note not in self.notes]
 
+    def _series(self, b, block, converter, problems: list):
+        """The values of an output that is a series: of labels or of numbers, as its first steps tell where the program leaves it open."""
+        import numpy as np
+        f = b.field
+        labels = f.is_class
+        if not labels and f.size > 1:
+            steps = [v[0] for c in b.columns[:1] for v in block.columns[c][:50] if isinstance(v, (list, np.ndarray)) and len(v)]
+            labels = bool(steps) and not any(isinstance(v, (list, np.ndarray)) for v in steps)
+        if self.series_of.setdefault(f.name, labels) != labels:
+            raise Fault(f"{f.name} is labels in one file and numbers in another.", where={"field": f.name})
+        if labels:
+            return converter.tokens(b, block, problems, self.label_kinds)
+        values = converter.values(b, block, problems)
+        for i, v in enumerate(values):
+            if np.isnan(v).any():
+                problems.append(Problem(i, b.columns[0], None, f"{f.name} has a step missing", "fill it in, or leave the row out"))
+        return values
+
+    @staticmethod
+    def _check_steps(source, bindings, values: dict) -> None:
+        """Raise `Fault` where a text table holds one step a row and nothing says which rows belong together."""
+        for b in bindings:
+            if b.field.ragged and source.cells and not source.steps and not b.spread:
+                v = values[b.field.name]
+                if len(v) > 1 and all(len(s) <= 1 for s in v):
+                    raise Fault(f"{source.name}: {b.columns[0]} has one step a row, and nothing says which rows make one series.",
+                                where={"file": source.name, "column": b.columns[0], "field": b.field.name},
+                                hint="Say it: with series = COLUMN. Or write the steps of a series into one cell, with blanks between them.")
+
     def _say_left_out(self, source, used: list[str]) -> None:
         """Name the columns that fill no field: nothing is dropped in silence."""
         from .program import fold
@@ -241,7 +294,7 @@ class Feed:
     def _keep(self, source, b, values, digests: list[bytes] | None) -> None:
         """Keep a field's good rows; `digests` where they came as picture files."""
         f = b.field
-        if f in self.program.outputs and f.rank < 2:
+        if f in self.program.outputs and f.rank < 2 and not f.ragged:
             self.rows.values.setdefault(f.name, []).append(values)
             return
         column = self.rows.column(f, values)

@@ -13,6 +13,9 @@ from .readers import Source
 LABEL_NAMES = ("label", "target", "class", "y")
 """The names that a label column has by custom, best first."""
 
+NODE_NAMES = ("value", "series", "tree", "x")
+"""The names that a column of series or trees has by custom, best first."""
+
 
 @dataclass(frozen=True)
 class Binding:
@@ -141,6 +144,11 @@ def _check_folders(program: Program, source: Source, outputs: list[Binding]) -> 
 def _bind_outputs(program: Program, names: _Names, chosen: list[str], inputs_open: int,
                   using: dict[str, str], notes: list[str]) -> list[Binding]:
     source, outputs = names.source, program.outputs
+    if outputs[0].ragged:
+        if len(chosen) > 1:
+            raise Fault(f"{len(chosen)} output columns are given, but {outputs[0].name} is one series.", where={"file": source.name, "field": outputs[0].name})
+        wanted = using.get(outputs[0].name) or (chosen[0] if chosen else None)
+        return [_bind_nodes(names, outputs[0], wanted, notes, customs=LABEL_NAMES, last=True)]
     if chosen:
         columns = []
         for c in chosen:
@@ -192,24 +200,26 @@ def _bind_outputs(program: Program, names: _Names, chosen: list[str], inputs_ope
     return bound
 
 
-NODE_NAMES = ("value", "series", "tree", "x")
-"""The names that a column of series or trees has by custom, best first."""
+def _bind_nodes(names: _Names, f: Field, wanted: str | None, notes: list[str], customs: tuple[str, ...] = NODE_NAMES, last: bool = False) -> Binding:
+    """The columns of a series or tree: by name, with its pointers beside it where nodes are objects; else what is left.
 
-
-def _bind_nodes(names: _Names, f: Field, wanted: str | None, notes: list[str]) -> Binding:
-    """The columns of a series or tree: by name, with its pointers beside it where nodes are objects; else what is left."""
+    `customs`: names that such a column has by custom; `last`: it is the last one of those that are left, else the only one.
+    """
     source = names.source
     if wanted is not None and names.find(wanted) is None and names.spread(wanted, f.size) is None:
         raise missing_column(source, wanted, f)
     called = wanted or f.name
     column = names.find(called)
-    if column is None and (f.anonymous or not source.cells):
-        column = next((c for c in map(names.find, NODE_NAMES) if c in names.left), None)
+    if column is None and (f.anonymous or last or not source.cells):
+        column = next((c for c in map(names.find, customs) if c in names.left), None)
+        if source.cells and not source.steps and not f.is_class and not last:
+            column = None  # a table of one column a step may have a column of such a name
     pointers = [c for c in map(names.find, f.pointers) if c is not None and not source.cells]
-    if column is None and len(names.left) == 1 + len(pointers) and not source.cells:
-        column = next(c for c in names.left if c not in pointers)
+    rest = [c for c in names.left if c not in pointers]
+    if column is None and len(rest) == 1 + last and (not source.cells or not source.steps and f.is_class):
+        column = rest[-1]
         notes.append(f"{source.name}: {column} is taken as {f.name}")
-    if column is not None and (not source.cells or source.steps and f.size == 1):
+    if column is not None and (not source.cells or f.size == 1 or not source.steps or last):
         return Binding(f, (column, *pointers))
     if source.steps:
         spread, left = names.spread(called, f.size), tuple(n for n in names.left if n != source.column)
@@ -219,7 +229,7 @@ def _bind_nodes(names: _Names, f: Field, wanted: str | None, notes: list[str]) -
         if spread is not None:
             return Binding(f, spread)
     elif f.size == 1 and len(f.pointers) == 1 and len(names.left) > 1:
-        some = [n for n in names.left if fold(n).rsplit("_", 1)[0] == called] or names.left
+        some = [n for n in names.left if fold(n).rsplit("_", 1)[0] == called] or ([] if last else names.left)
         if len(some) > 1:
             notes.append(f"{source.name}: each row is a series of up to {len(some)} steps, {some[0]} to {some[-1]} (one row a step: with series = COLUMN)")
             return Binding(f, tuple(some), spread=True)

@@ -2,7 +2,8 @@
 
 Shares (accuracy) get the Wilson 95 % interval (Wilson 1927, J. Am. Stat. Assoc. 22); the rest a
 percentile bootstrap over rows, drawn from a fixed seed. R² becomes clip(R², 0, 1); errors become
-clip(1 − x / x_guess, 0, 1), x_guess being what guessing from the training rows costs.
+clip(1 − x / x_guess, 0, 1), x_guess being what guessing from the training rows costs. What is answered in many
+places at once (masks, series) is counted by `tallies`; the bootstrap draws whole examples there too.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from typing import Callable
 import numpy as np
 
 from .fault import Fault
+from .tallies import TALLIES
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric. ``kind`` is ``classes`` or ``numbers``; ``higher`` tells the direction.
+    """One metric of one kind of target; ``higher`` tells the direction.
 
     ``compute(truth, predicted, positive)``: for classes truth is [n] ints (−1: a label the model
-    doesn't know, never right) and predicted [n, k] probabilities; for numbers both are [n, d].
+    doesn't know, never right) and predicted [n, k] probabilities; for numbers both are [n, d]. None for the kinds that
+    `tallies` counts; their truths and answers are those of `outputs`.
     NaN where the metric is undefined on such rows. ``relative``: mapped against guessing.
     """
 
@@ -30,21 +33,42 @@ class Metric:
     higher: bool
     low: float
     high: float
-    compute: Callable[[np.ndarray, np.ndarray, int], float]
+    compute: Callable[[np.ndarray, np.ndarray, int], float] | None = None
     relative: bool = False
     says: str = ""
+
+    def value(self, truth: np.ndarray, predicted: np.ndarray, guess: "Guess") -> float:
+        """The metric in its own unit."""
+        if self.compute is not None:
+            return self.compute(truth, predicted, guess.positive)
+        tally = TALLIES[self.kind]
+        return tally.figures[self.name](tally.count(truth, predicted, guess).sum(axis=0)) if len(truth) else math.nan
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What guessing from the training rows answers: class shares [k], or means [d]. ``positive``: the rarer class."""
+    """What guessing from the training rows answers: class shares [k], or means [d]; of a mask each pixel's most frequent
+    class; of a series the most frequent label, or the means [d], at every step. ``positive``: the rarer class.
+    ``length``: steps of a series, 0 where each is as long as its input.
+    """
 
     answer: tuple[float, ...]
     positive: int = 1
+    kind: str = "classes"
+    length: int = 0
 
-    def predict(self, n: int) -> np.ndarray:
-        """The guess for n rows, in the form of a model's answers."""
-        return np.tile(np.asarray(self.answer, dtype=np.float64), (n, 1))
+    def beside(self, truth: np.ndarray) -> np.ndarray:
+        """The guess for rows of which this is the truth, in the form of a model's answers.
+
+        Of the truth only the length of series counts, and that only where it is the input's.
+        """
+        answer = np.asarray(self.answer, dtype=np.float64)
+        if self.kind not in ("tokens", "series"):
+            return np.tile(answer, (len(truth), 1))
+        out = np.empty(len(truth), dtype=object)
+        for i, t in enumerate(truth):
+            out[i] = np.tile(answer, (self.length or len(t), 1))
+        return out
 
     @classmethod
     def learn_classes(cls, y: np.ndarray, k: int) -> "Guess":
@@ -57,7 +81,23 @@ class Guess:
     @classmethod
     def learn_numbers(cls, y: np.ndarray) -> "Guess":
         """From numbers [n, d] in their own unit."""
-        return cls(tuple(y.mean(axis=0)))
+        return cls(tuple(y.mean(axis=0)), kind="numbers")
+
+    @classmethod
+    def learn_masks(cls, y: np.ndarray, k: int) -> "Guess":
+        """From the classes of pixels [n, p]; ties to the earlier class."""
+        counts = np.stack([(y == c).sum(axis=0) for c in range(k)])
+        return cls(tuple(float(c) for c in counts.argmax(axis=0)), kind="masks")
+
+    @classmethod
+    def learn_series(cls, y: np.ndarray, kind: str, aligned: bool) -> "Guess":
+        """From series [n], each labels [m] or numbers [m, d]; `aligned`: each is as long as its input."""
+        length = 0 if aligned else max(1, round(float(np.median([len(v) for v in y]))))
+        whole = np.concatenate(list(y))
+        if kind == "series":
+            return cls(tuple(whole.mean(axis=0)), kind=kind, length=length)
+        counts = np.bincount(whole[whole >= 0], minlength=1)
+        return cls((float(counts.argmax()), float(counts.max() / max(1, counts.sum()))), kind=kind, length=length)
 
 
 def _chosen(predicted: np.ndarray) -> np.ndarray:
@@ -135,7 +175,7 @@ def _rmse(truth, predicted, positive):
     return float(np.sqrt(np.mean((truth - predicted) ** 2)))
 
 
-METRICS: dict[str, Metric] = {m.name: m for m in (
+REGISTRY: tuple[Metric, ...] = (
     Metric("accuracy", "classes", True, 0, 1, _accuracy, says="share of right answers"),
     Metric("balanced_accuracy", "classes", True, 0, 1, _balanced_accuracy, says="share of right answers, each class counting alike"),
     Metric("average_precision", "classes", True, 0, 1, _average_precision, says="average precision for the rarer class"),
@@ -145,7 +185,19 @@ METRICS: dict[str, Metric] = {m.name: m for m in (
     Metric("r2", "numbers", True, -math.inf, 1, _r2, says="share of the variation explained (R²)"),
     Metric("mae", "numbers", False, 0, math.inf, _mae, relative=True, says="how far off on average"),
     Metric("rmse", "numbers", False, 0, math.inf, _rmse, relative=True, says="root of the mean squared error"),
-)}
+    Metric("iou", "masks", True, 0, 1, says="overlap: the mean over the classes of intersection over union"),
+    Metric("token_accuracy", "tokens", True, 0, 1, says="share of right labels, what is missing or too much counting as wrong"),
+    Metric("mae", "series", False, 0, math.inf, relative=True, says="how far off on average"),
+    Metric("rmse", "series", False, 0, math.inf, relative=True, says="root of the mean squared error"),
+    Metric("r2", "series", True, -math.inf, 1, says="share of the variation explained (R²)"),
+)
+
+METRICS: dict[str, Metric] = {m.name: m for m in reversed(REGISTRY)}
+"""By name; of those that several kinds have, the first one's."""
+
+DEFAULTS = {"classes": "accuracy", "numbers": "r2", "masks": "iou", "tokens": "token_accuracy", "series": "mae"}
+KINDS = {"classes": "classes", "numbers": "numbers", "masks": "masks", "tokens": "series of labels", "series": "series of numbers"}
+"""The kinds of targets, in words."""
 
 
 def find_metric(name: str | None, kind: str) -> Metric:
@@ -153,16 +205,17 @@ def find_metric(name: str | None, kind: str) -> Metric:
 
     Raises `Fault` that lists the ones there are.
     """
-    if not name:
-        name = "accuracy" if kind == "classes" else "r2"
-    metric = METRICS.get({"f1_macro": "f1", "auc": "roc_auc"}.get(name, name))
-    fitting = [m.name for m in METRICS.values() if m.kind == kind]
-    if metric is None:
-        raise Fault(f"There is no metric {name}; for {kind} there are {', '.join(fitting)}.", kind="unsupported")
-    if metric.kind != kind:
-        raise Fault(f"The metric {name} is for {metric.kind}, but {kind} are predicted here; there are {', '.join(fitting)}.",
-                    kind="unsupported")
-    return metric
+    name = {"f1_macro": "f1", "auc": "roc_auc"}.get(name, name) or DEFAULTS[kind]
+    fitting = [m for m in REGISTRY if m.kind == kind]
+    for m in fitting:
+        if m.name == name:
+            return m
+    there = ", ".join(m.name for m in fitting)
+    if name not in METRICS:
+        raise Fault(f"There is no metric {name}; for {KINDS[kind]} there are {there}.", kind="unsupported")
+    of = " and ".join(KINDS[m.kind] for m in REGISTRY if m.name == name)
+    raise Fault(f"The metric {name} is for {of}, but {KINDS[kind]} are predicted here; there {'is' if len(fitting) == 1 else 'are'} {there}.",
+                kind="unsupported")
 
 
 def quality_of(metric: Metric, value: float, guessed: float) -> float:
@@ -208,8 +261,8 @@ class Score:
 
 def quality(metric: Metric, truth: np.ndarray, predicted: np.ndarray, guess: Guess) -> float:
     """Only the quality: what a progress report needs."""
-    value = metric.compute(truth, predicted, guess.positive)
-    guessed = metric.compute(truth, guess.predict(len(truth)), guess.positive) if metric.relative else 0.0
+    value = metric.value(truth, predicted, guess)
+    guessed = metric.value(truth, guess.beside(truth), guess) if metric.relative else 0.0
     return quality_of(metric, value, guessed)
 
 
@@ -222,9 +275,11 @@ def score(metric: Metric, truth: np.ndarray, predicted: np.ndarray, guess: Guess
     n = len(truth)
     if n == 0:
         return Score(math.nan, (math.nan, math.nan), 0, {})
-    if not np.isfinite(predicted).all():
+    if not all(np.isfinite(p).all() for p in (predicted if predicted.dtype == object else (predicted,))):
         return Score(math.nan, (math.nan, math.nan), n, {metric.name: math.nan})
-    guessed_rows = guess.predict(n)
+    if metric.compute is None:
+        return _tallied(metric, truth, predicted, guess)
+    guessed_rows = guess.beside(truth)
 
     def figure(m: Metric, rows=slice(None)) -> float:
         return m.compute(truth[rows], predicted[rows], guess.positive)
@@ -258,4 +313,29 @@ def score(metric: Metric, truth: np.ndarray, predicted: np.ndarray, guess: Guess
         interval = tuple(float(x) for x in np.percentile(drawn, [2.5, 97.5])) if drawn and math.isfinite(q) else (math.nan, math.nan)
         if off:
             figures["mae_low"], figures["mae_high"] = (float(x) for x in np.percentile(off, [2.5, 97.5]))
+    return Score(q, interval, n, figures)
+
+
+def _tallied(metric: Metric, truth: np.ndarray, predicted: np.ndarray, guess: Guess) -> Score:
+    """`score` for the kinds that are counted place by place; the bootstrap draws whole examples."""
+    n, tally = len(truth), TALLIES[metric.kind]
+    rows, rows_of_guess = tally.count(truth, predicted, guess), tally.count(truth, guess.beside(truth), guess)
+    measure = tally.figures[metric.name]
+
+    def measured(total: np.ndarray, total_of_guess: np.ndarray) -> float:
+        return quality_of(metric, measure(total), measure(total_of_guess) if metric.relative else 0.0)
+
+    total, total_of_guess = rows.sum(axis=0), rows_of_guess.sum(axis=0)
+    q, guessed = measured(total, total_of_guess), measure(total_of_guess)
+    figures = {name: f(total) for name, f in tally.figures.items()}
+    figures["guess"] = quality_of(metric, guessed, guessed)
+    times = np.random.default_rng(0).multinomial(n, np.full(n, 1.0 / n), size=_resamples(n)).astype(np.float64)
+    draws, draws_of_guess = times @ rows, times @ rows_of_guess
+    with np.errstate(all="ignore"):
+        drawn = [d for d in map(measured, draws, draws_of_guess) if math.isfinite(d)]
+    interval = tuple(float(x) for x in np.percentile(drawn, [2.5, 97.5])) if drawn and math.isfinite(q) else (math.nan, math.nan)
+    if "mae" in figures:
+        off = tally.figures["mae"]
+        figures["mae_guess"] = off(total_of_guess)
+        figures["mae_low"], figures["mae_high"] = (float(x) for x in np.percentile([off(d) for d in draws], [2.5, 97.5]))
     return Score(q, interval, n, figures)

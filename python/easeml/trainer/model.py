@@ -46,7 +46,7 @@ class Model:
     temperature: float = 1.0
 
     def answer(self, examples: Examples) -> np.ndarray:
-        """Classes: probabilities [n, k]. Numbers: [n, d] in the target's own unit."""
+        """Answers in the form that `outputs` tells: of classes probabilities [n, k], of numbers [n, d] in their own unit."""
         return self.answer_batch(self.preparation.batch(examples, with_target=False))
 
     def answer_batch(self, batch: Batch) -> np.ndarray:
@@ -61,7 +61,7 @@ class Model:
             "format": FORMAT, "trainer": VERSION, "program": self.raw_program, "template": self.template,
             "target": self.target.as_json(), "preprocessing": self.preparation.state,
             "candidate": self.candidate.info.as_json(), "metric": self.metric.name,
-            "guess": {"answer": list(self.guess.answer), "positive": self.guess.positive},
+            "guess": {"answer": list(self.guess.answer), "positive": self.guess.positive, "length": self.guess.length},
             "size": self.size, "temperature": self.temperature,
         })
         self.candidate.save(folder)
@@ -92,13 +92,7 @@ class Model:
         program = settle(program, target)
         found = find(spec["candidate"], program, spec.get("size") or {})
         candidate = type(found).load(folder)
-        guess = Guess(tuple(spec["guess"]["answer"]), int(spec["guess"]["positive"]))
+        guess = Guess(tuple(spec["guess"]["answer"]), int(spec["guess"]["positive"]), target.kind, int(spec["guess"].get("length") or 0))
         return cls(spec["program"], spec["template"], program, target, Preparation(program, target, spec["preprocessing"]),
                    candidate, find_metric(spec["metric"], target.kind), guess, spec.get("size") or {},
                    float(spec.get("temperature", 1.0)))
-
-
-def truth_of(program: Program, target: Target, examples: Examples) -> np.ndarray:
-    """What is right: label codes [n] (−1: a label the target doesn't have), or numbers [n, d]."""
-    from .batch import label_codes, number_targets
-    return label_codes(program, target, examples) if target.is_classes else number_targets(program, examples)

@@ -2,15 +2,19 @@
 
 A series is a list of steps, a list of numbers in each (or one number where a step has one); or a chain of
 objects by its pointer's name; or the steps of rows (`Steps`); or the columns of a row, one a step. A tree is nested
-objects by the names of its pointers. A gap is a missing number and is kept.
+objects by the names of its pointers. A gap is a missing number and is kept. The steps of a series may bear labels in
+place of numbers, `tokens`; one missing is kept likewise. In a text table a cell may hold a whole series: a JSON array, or
+its steps with blanks between them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, Callable
 
 import numpy as np
 
+from .convert import MISSING, text_of
 from .matching import Binding
 from .program import Field, fold
 from .readers import Block, Problem, Source
@@ -20,41 +24,148 @@ MOST_NODES = 1_000_000
 
 
 class _Bad(Exception):
-    """Why a value is no series or tree."""
+    """Why a value is no series or tree, and what to do where that is particular."""
+
+    def __init__(self, reason: str, remedy: str = ""):
+        super().__init__(reason)
+        self.remedy = remedy
 
 
 def nodes(b: Binding, block: Block, problems: list[Problem], source: Source, missing: frozenset[str]) -> np.ndarray:
     """A field's values [n] as objects, each [m, width]; what is none becomes a problem and a single empty node."""
-    f, n = b.field, len(block.rows)
+    f = b.field
     empty = np.full((1, f.width), np.nan)
-    out = np.empty(n, dtype=object)
-    broken = {p.at for p in block.broken}
     if source.steps or b.spread:
         rows = _of_cells(b, block, problems, source, missing)
     else:
+        rows = _of_columns(b, block)
+
+    def judged(row) -> np.ndarray:
+        values = row if isinstance(row, np.ndarray) else _value(f, b, row)
+        if not len(values) or np.isnan(values[:, f.width - f.size:]).all():
+            raise _Bad(f"{f.name} has no steps" if len(f.pointers) == 1 else f"{f.name} has no nodes")
+        if np.isinf(values).any():
+            raise _Bad(f"{f.name} is infinite in a place")
+        return values
+
+    return _each(b, block, rows, judged, empty, problems)
+
+
+def tokens(b: Binding, block: Block, problems: list[Problem], source: Source, missing: frozenset[str], kinds: set[str] | None = None) -> np.ndarray:
+    """The labels of series [n] as objects, each [m] texts, None where one is missing; whether there are such labels is not judged yet.
+
+    `kinds` gets how they were written: ``number`` (whole), ``text``.
+    """
+    f, empty = b.field, np.array([None], dtype=object)
+    if b.spread:
         columns = [block.columns[c] for c in b.columns]
-        rows = ([c[i] for c in columns] for i in range(n))
+        rows = (_cut([c[i] for c in columns], missing) for i in range(len(block.rows)))
+    elif source.steps:
+        rows = (c if isinstance(c, list) else [c] for c in block.columns[b.columns[0]])
+    else:
+        rows = _of_columns(b, block)
+
+    def judged(row) -> np.ndarray:
+        if not source.steps and not b.spread:
+            row = _labels(f, b, row)
+        out = np.empty(len(row), dtype=object)
+        for i, v in enumerate(row):
+            if isinstance(v, (list, dict, np.ndarray)):
+                raise _Bad(f"{f.name} has a step that is no label")
+            t = text_of(v)
+            out[i] = None if t is None or t in missing else t
+            if kinds is not None and out[i] is not None:
+                kinds.add("text" if isinstance(v, (str, bytes, bool, np.bool_)) or not t.lstrip("-").isdigit() else "number")
+        if all(t is None for t in out):
+            raise _Bad(f"{f.name} has no steps")
+        return out
+
+    return _each(b, block, rows, judged, empty, problems)
+
+
+def _each(b: Binding, block: Block, rows, judged: Callable, empty: np.ndarray, problems: list[Problem]) -> np.ndarray:
+    """Each row's value, `empty` where it can't be taken, and then a problem."""
+    f, out = b.field, np.empty(len(block.rows), dtype=object)
+    broken = {p.at for p in block.broken}
     for i, row in enumerate(rows):
         out[i] = empty
         if i in broken:
             continue
         try:
-            values = row if isinstance(row, np.ndarray) else _value(f, b, row)
-            if not len(values) or np.isnan(values[:, f.width - f.size:]).all():
-                raise _Bad(f"{f.name} has no steps" if len(f.pointers) == 1 else f"{f.name} has no nodes")
-            if np.isinf(values).any():
-                raise _Bad(f"{f.name} is infinite in a place")
+            values = judged(row)
             if len(values) > MOST_NODES:
                 raise _Bad(f"{f.name} has more than {MOST_NODES:,} nodes")
             out[i] = values
         except _Bad as bad:
-            remedy = "leave the row out" if "no " in str(bad) else "correct it" if "infinite" in str(bad) else f"write it as {_form(f)}"
+            usual = "leave the row out" if "no " in str(bad) else "correct it" if "infinite" in str(bad) else f"write it as {_form(f)}"
+            remedy = bad.remedy or usual
             problems.append(Problem(i, b.columns[0], None, str(bad), remedy))
     return out
 
 
+def _cut(cells: list, missing: frozenset[str]) -> list:
+    """A row's cells, one a step; what is empty at the end is no step."""
+    texts = [text_of(v) for v in cells]
+    while texts and (texts[-1] is None or texts[-1] == "" or texts[-1] in missing):
+        texts.pop()
+    return texts
+
+
+def _of_columns(b: Binding, block: Block):
+    """Each row's values in the columns of a binding; a cell of text that holds a series as a list."""
+    columns = [block.columns[c] for c in b.columns]
+    for i in range(len(block.rows)):
+        row = [c[i] for c in columns]
+        if len(row) > 1 and _is_whole(row[0], b.field):
+            row = row[:1]  # the pointer's name belongs to another field's chain
+        if len(row) == 1 and isinstance(row[0], str):
+            row = [_split(row[0], b.field)]
+        yield row
+
+
+def _is_whole(value: Any, f: Field) -> bool:
+    """Whether a value is a series by itself, rather than what the first node bears."""
+    if isinstance(value, dict):
+        return True
+    return isinstance(value, list) and (f.is_class or f.size == 1 and len(value) != 1 or bool(value) and isinstance(value[0], list))
+
+
+def _split(cell: str, f: Field) -> Any:
+    """The steps that a cell of text holds: a JSON array's items, else what blanks part."""
+    text = cell.strip()
+    if text.startswith(("[", "{")):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            if not f.is_class:
+                return cell
+    parts = text.split()
+    if f.is_class:
+        return parts
+    try:
+        return [float(t) if t not in MISSING else None for t in parts] or None
+    except ValueError:
+        return cell
+
+
+def _labels(f: Field, b: Binding, row: list[Any]) -> list:
+    """The labels of one row from its column, or from its columns of value and pointer."""
+    value = dict(zip(b.columns, row)) if len(row) > 1 else row[0]
+    if value is None:
+        raise _Bad(f"{f.name} is missing")
+    if isinstance(value, dict):
+        return [step for _, _, step in _walk(f, value, b.columns[0] if len(row) > 1 else None)]
+    if not isinstance(value, (list, np.ndarray)):
+        raise _Bad(f"{f.name} is no list of labels")
+    if isinstance(value, np.ndarray) and value.dtype.kind in "US":  # an array's rows are equally long: the end is filled up
+        return _cut(value.tolist(), MISSING)
+    return list(value)
+
+
 def _form(f: Field) -> str:
     """How a value is written in JSON."""
+    if f.is_class:
+        return '["a", "b", …]'
     step = "[" + ", ".join("…" for _ in range(min(f.size, 3))) + "]" if f.size > 1 else "1.5"
     if len(f.pointers) == 1:
         return f"[{step}, {step}, …]"
@@ -107,6 +218,8 @@ def _steps(f: Field, value: Any) -> np.ndarray:
     try:
         steps = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
+        if isinstance(value, list) and value and isinstance(value[0], str):
+            raise _Bad(f"{f.name} bears labels, but its steps are {f.says()}", f"declare it {f.name} :: Class[…]")
         try:  # a step that is missing whole
             steps = np.array([[np.nan] * f.size if s is None else np.asarray(s, dtype=np.float64).reshape(f.size) for s in value], dtype=np.float64)
         except (TypeError, ValueError):
@@ -124,9 +237,25 @@ def _steps(f: Field, value: Any) -> np.ndarray:
 def _linked(f: Field, top: dict, called: str | None) -> np.ndarray:
     """Objects that point to each other, the root first; `called` is the key of a node's numbers, found where None."""
     rows: list[list[float]] = []
-    keys = {fold(p): k for k, p in enumerate(f.pointers)}
     tree = len(f.pointers) > 1
+    for parent, pointer, numbers in _walk(f, top, called):
+        try:
+            values = np.asarray(numbers if numbers is not None else [np.nan] * f.size, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError):
+            raise _Bad(f"{f.name} has a node whose value is no list of numbers") from None
+        if len(values) != f.size:
+            raise _Bad(f"{f.name} has a node with {len(values)} numbers, but a node has {f.size}")
+        rows.append([parent, pointer, *values] if tree else list(values))
+        if len(rows) > MOST_NODES:
+            raise _Bad(f"{f.name} has more than {MOST_NODES:,} nodes")
+    return np.array(rows, dtype=np.float64)
+
+
+def _walk(f: Field, top: dict, called: str | None):
+    """The nodes of objects that point to each other, the root first: the parent's place, which pointer leads there, the value."""
+    keys = {fold(p): k for k, p in enumerate(f.pointers)}
     todo: list[tuple[dict, int, int]] = [(top, -1, 0)]
+    here = -1
     while todo:
         node, parent, pointer = todo.pop()
         if not isinstance(node, dict):
@@ -137,18 +266,8 @@ def _linked(f: Field, top: dict, called: str | None) -> np.ndarray:
         key = called if called in rest else next((k for k in rest if fold(str(k)) in (f.name, "value")), next(iter(rest)) if len(rest) == 1 else None)
         if key is None:
             raise _Bad(f"{f.name} has a node without a value")
-        numbers = rest[key]
-        try:
-            values = np.asarray(numbers if numbers is not None else [np.nan] * f.size, dtype=np.float64).reshape(-1)
-        except (TypeError, ValueError):
-            raise _Bad(f"{f.name} has a node whose value is no list of numbers") from None
-        if len(values) != f.size:
-            raise _Bad(f"{f.name} has a node with {len(values)} numbers, but a node has {f.size}")
-        rows.append([parent, pointer, *values] if tree else list(values))
-        if len(rows) > MOST_NODES:
-            raise _Bad(f"{f.name} has more than {MOST_NODES:,} nodes")
-        here = len(rows) - 1
+        here += 1
+        yield parent, pointer, rest[key]
         for k, v in reversed(links.items()):
             if v is not None:
                 todo.append((v, here, keys[fold(str(k))]))
-    return np.array(rows, dtype=np.float64)

@@ -4,7 +4,8 @@ The way: turned as its EXIF data says; a palette expanded; what is transparent p
 program wants four channels); grey or colours as the program has it; fitted whole into height and width, the
 proportions kept, what is left over black. 8 bits a channel stay 0 to 255, 16 bits become 0 to 255 with
 fractions, so that none of their 65,536 steps is lost; other numbers (FITS, TIFF of floats) stay what they are.
-A stack of grey pages, or channels beyond colours, are channels. Arrays (NPY) must have the field's shape.
+A stack of grey pages, or channels beyond colours, are channels. Arrays (NPY) must have the field's shape. Masks, pictures as
+outputs of few values, are brought to size without blending.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from .program import Field
 
 PLAIN = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp")
 """Endings of pictures that have 1, 3 or 4 channels and no others."""
+
+
+FEW_VALUES = 32
+"""A picture of one channel with at most so many values may be a mask, whose values are classes."""
 
 
 def check_field(f: Field, source: str, endings: set[str]) -> None:
@@ -38,13 +43,15 @@ class Canon:
 
     shape: tuple[int, ...]
     name: str = "image"
+    output: bool = False
+    """Whether it may be a mask: then few values stay those that they are, also where the size changes."""
     sizes: Counter = field(default_factory=Counter)
     did: Counter = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, f: Field) -> "Canon":
+    def of(cls, f: Field, *, output: bool = False) -> "Canon":
         """The conversion to a field."""
-        return cls(tuple(f.shape), f.name)
+        return cls(tuple(f.shape), f.name, output)
 
     @property
     def height(self) -> int:
@@ -162,7 +169,8 @@ class Canon:
         self.did["fitted"] += say
         scale = min(self.width / p.width, self.height / p.height)
         size = (min(self.width, max(1, round(p.width * scale))), min(self.height, max(1, round(p.height * scale))))
-        small = p.resize(size, Image.Resampling.BILINEAR)
+        mask = self.output and p.mode == "L" and len(p.getcolors(256)) <= FEW_VALUES
+        small = p.resize(size, Image.Resampling.NEAREST if mask else Image.Resampling.BILINEAR)
         if size == (self.width, self.height):
             return small
         self.did["barred"] += say

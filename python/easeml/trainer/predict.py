@@ -129,13 +129,16 @@ class Predictor:
         from .examples import Examples
         from .readers import Options
         begun = time.monotonic()
-        options = Options(request.get("options") or {})
+        options = Options.of(request.get("options"), self.model.program)
         using = {k: str(v) for k, v in (request.get("using") or {}).items()}
         answers = refused = unsure = 0
         out = Path(request["out"])
         partial = out.with_name(out.name + ".partial")
         top = options.one("top")
         show = bool(options.switch("probabilities")) or top is not None
+        if show and self.model.target.kind in ("masks", "tokens"):
+            what = "picture" if self.model.target.kind == "masks" else "series"
+            raise Fault(f"Probabilities are told where one label is answered; here it is a whole {what}.", kind="unsupported", hint="Leave the option out.")
         scales = [Scale(f, self.model.preparation.state["fields"][f.name]["range"]) for f in self.model.program.inputs if not f.is_class]
         drift = Drift(self.model.program.inputs, self.model.preparation.state.get("drift"))
         try:
@@ -172,11 +175,22 @@ class Predictor:
         return {"answers": answers, "refused": refused, "unsure": int(unsure), "drift": drift.says(), "seconds": round(time.monotonic() - begun, 4)}
 
     def _put(self, line: dict, predicted, show: bool, top: int | None) -> None:
-        """Put a row's answer, and how sure it is, into its line."""
+        """Put a row's answer, and how sure it is, into its line; of a series of labels: on average over its steps."""
+        from .outputs import label, pixel_values
         model = self.model
+        name = model.program.outputs[0].name
+        if model.target.kind == "tokens":
+            line["answer"] = {name: [label(model.target, int(c)) for c in predicted[:, 0]]}
+            line["sure"] = round(float(predicted[:, 1].mean()), 6)
+            return
+        if model.target.kind == "series":
+            line["answer"], line["sure"] = {name: predicted[:, 0].tolist() if predicted.shape[1] == 1 else predicted.tolist()}, None
+            return
+        if model.target.kind == "masks":
+            predicted = pixel_values(model.target, predicted)
         if model.target.is_classes:
             best = int(predicted.argmax())
-            line["answer"] = {model.program.outputs[0].name: model.target.labels[best]}
+            line["answer"] = {name: model.target.labels[best]}
             line["sure"] = round(float(predicted[best]), 6)
             if show:
                 order = predicted.argsort()[::-1][:top] if top else range(len(predicted))
@@ -200,10 +214,10 @@ class Predictor:
         if options.one("series"):
             from .readers.steps import Steps
             source = Steps(source, options.one("series"))
-        inputs, _, _ = match(program, source, using=using, output=options.all("output"), ignore=options.all("ignore"), with_outputs=False)
+        inputs, outputs, _ = match(program, source, using=using, output=options.all("output"), ignore=options.all("ignore"), with_outputs=False)
         used = [c for b in inputs for c in b.columns]
         source.lengths(used)
-        source.chosen(used)
+        source.chosen(used + [c for b in outputs if b.field.ragged for c in b.columns])
         converter, pictures = Converter(source, options.all("missing")), pictures_of(source)
         canons = {b.field.name: Canon.of(b.field) for b in inputs if b.columns[0] in pictures}
         for block in source.blocks(None if source.text else used):
@@ -235,7 +249,7 @@ class Predictor:
         from . import metrics
         from .examples import PARTS, read_examples
         from .metrics import find_metric
-        from .model import truth_of
+        from .outputs import truth_of
         model, data = self.model, request["data"]
         metric = find_metric(request.get("metric") or model.metric.name, model.target.kind)
         examples = read_examples(Path(data["path"]), model.program, memory=MEMORY)
@@ -257,16 +271,15 @@ class Predictor:
         """The examples that were answered out of fold when the model was trained, and those answers."""
         import numpy as np
         from .examples import open_arrow
+        from .outputs import from_arrow
         path = self.folder.parent / "predictions.arrow"
         if not path.exists():
             return examples.take(np.zeros(0, dtype=np.int64)), None
         table = open_arrow(path)
-        numbers = table.column("number").to_numpy()
-        values = table.column("probabilities" if self.model.target.is_classes else "prediction").to_pylist()
-        places = {int(n): i for i, n in enumerate(numbers)}
+        places = {int(n): i for i, n in enumerate(table.column("number").to_numpy())}
         rows = np.array([i for i, n in enumerate(examples.numbers.tolist()) if n in places], dtype=np.int64)
-        answers = np.array([values[places[int(n)]] for n in examples.numbers[rows]], dtype=np.float64)
-        return examples.take(rows), answers.reshape(len(rows), -1)
+        at = np.array([places[int(n)] for n in examples.numbers[rows]], dtype=np.int64)
+        return examples.take(rows), from_arrow(self.model.target, self.model.program.outputs[0], table, at)
 
 
 def _floats(values):

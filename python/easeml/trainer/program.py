@@ -127,42 +127,53 @@ def parse_program(raw: dict) -> Program:
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be predicted: ``kind`` is ``classes`` (with ``labels``) or ``numbers`` (of ``size``).
+    """What is to be predicted: ``kind`` is ``classes`` (with ``labels``) or ``numbers`` (of ``size``); ``masks``, each of
+    whose ``size`` pixels bears one of the labels, which are the pixels' values; ``tokens``, series each of whose steps bears
+    one of the labels; or ``series``, of ``size`` numbers a step.
 
-    ``quantile_edges`` are frozen by the first feed: parts are dealt out evenly between them.
+    ``quantile_edges`` are frozen by the first feed: parts are dealt out evenly between them. ``numeric``: the labels of
+    series were fed as whole numbers, and are answered so.
     """
 
     kind: str
     labels: tuple[str, ...] = ()
     size: int = 1
     quantile_edges: tuple[float, ...] = ()
+    numeric: bool = False
 
     @property
     def is_classes(self) -> bool:
-        """True where a label is predicted."""
+        """True where one label is predicted."""
         return self.kind == "classes"
+
+    @property
+    def planes(self) -> int:
+        """Numbers that a candidate answers for each pixel of a mask: one where there are two classes, else one a class."""
+        return 1 if len(self.labels) <= 2 else len(self.labels)
 
     def as_json(self) -> dict:
         """The form that profile.json, trial.json and spec.json hold."""
         out: dict = {"kind": self.kind, "labels": list(self.labels)}
         if self.kind == "numbers":
             out["quantile_edges"] = list(self.quantile_edges)
+        if self.numeric:
+            out["numeric"] = True
         return out
 
 
 def parse_target(raw: dict, program: Program) -> Target:
     """Read a target's JSON form; the size of numbers follows from the program."""
     kind = raw.get("kind")
-    if kind not in ("classes", "numbers"):
-        raise Fault(f"The target is {kind!r}; it can be classes or numbers.", kind="unsupported")
-    size = sum(f.size for f in program.outputs) if kind == "numbers" else 1
+    if kind not in ("classes", "numbers", "masks", "tokens", "series"):
+        raise Fault(f"The target is {kind!r}; it can be classes, numbers, masks, tokens or series.", kind="unsupported")
+    size = sum(f.size for f in program.outputs) if kind in ("numbers", "masks", "series") else 1
     return Target(kind, tuple(str(x) for x in raw.get("labels") or ()), size,
-                  tuple(float(e) for e in raw.get("quantile_edges") or ()))
+                  tuple(float(e) for e in raw.get("quantile_edges") or ()), bool(raw.get("numeric")))
 
 
 def settle(program: Program, target: Target | None) -> Program:
-    """The program as examples are stored: an output ``Tensor[D]`` that turned out to be classes holds labels."""
-    if target is None or not target.is_classes or program.outputs[0].is_class:
+    """The program as examples are stored: an output ``Tensor[D]`` that turned out to be classes, or a series of them, holds labels."""
+    if target is None or target.kind not in ("classes", "tokens") or program.outputs[0].is_class:
         return program
     one = program.outputs[0]
     return replace(program, outputs=(Field(one.name, None, None, one.size, one.anonymous, one.pointers),))
@@ -174,10 +185,13 @@ def template_of(program: Program) -> str:
     The server matches templates itself and says which; this is for calls that leave it out.
     """
     one = len(program.inputs) == 1
-    if program.input_pointers or program.output_pointers:
-        if not one or program.inputs[0].is_class or program.output_pointers:
-            return "general_classification"
-        return "series_classification" if len(program.input_pointers) == 1 else "tree_classification" if len(program.input_pointers) == 2 else "general_classification"
+    of, to = len(program.input_pointers), len(program.output_pointers)
+    step = one and (of == 1 or not program.inputs[0].is_class) and len(program.inputs[0].shape or (1,)) == 1
+    if to:
+        single = len(program.outputs) == 1 and len(program.outputs[0].shape or (1,)) == 1
+        return "series_translation" if step and single and (of, to) == (1, 1) else "general_recovery"
+    if of:
+        return {1: "series_classification", 2: "tree_classification"}.get(of, "general_classification") if step else "general_classification"
     if any(f.rank >= 2 for f in program.outputs):
         return "image_recovery" if one and program.inputs[0].rank in (2, 3) and len(program.outputs) == 1 and program.outputs[0].rank in (2, 3) else "general_recovery"
     if one and not program.inputs[0].is_class and len(program.inputs[0].shape or ()) in (2, 3):

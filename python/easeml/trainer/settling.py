@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -127,3 +127,54 @@ def one_hot_texts(b: Binding, values: np.ndarray) -> list[str | None]:
             names = stems
     good = ((values == 0) | (values == 1)).all(axis=1) & (values.sum(axis=1) == 1)
     return [names[int(r.argmax())] if ok else None for r, ok in zip(values, good)]
+
+
+MOST_MASK = 32
+"""A picture as output whose pixels have at most so many values may be a mask; one that is declared with the metric iou may have 256."""
+
+FEW_MASK = 4
+"""With at most so many values it is one in any case."""
+
+EVEN = 0.7
+"""With more, if so large a share of neighbouring pixels is alike: regions, where a picture has shades."""
+
+
+def settle_mask(f: Field, batches: Callable[[], Iterable[np.ndarray]], metric: str | None) -> Target:
+    """Masks, whose labels are the pixels' values, or numbers, for a first feed's pixels [m, size], batch by batch."""
+    numbers = Target("numbers", size=f.size)
+    most = {"iou": 256, None: MOST_MASK}.get(metric or None, 0)
+    if not most or (*f.shape, 1)[2] != 1 or f.rank > 3:
+        return numbers
+    seen: set[float] = set()
+    alike = pairs = 0
+    for b in batches():
+        seen |= set(np.unique(b).tolist())
+        if len(seen) > most:
+            return numbers
+        whole = b.reshape(len(b), *f.shape[:2])
+        for axis in (1, 2):
+            same = np.diff(whole, axis=axis) == 0
+            alike, pairs = alike + int(same.sum()), pairs + same.size
+    if len(seen) < 2 or not all(float(v).is_integer() for v in seen) and len(seen) > 2:
+        return numbers
+    if metric != "iou" and len(seen) > FEW_MASK and alike < EVEN * pairs:
+        return numbers
+    return Target("masks", tuple(_value(v) for v in sorted(seen)), size=f.size)
+
+
+def judge_masks(target: Target, batches: Callable[[], Iterable[np.ndarray]]) -> tuple[Target, dict[int, str]]:
+    """A later feed's masks: the target, which may have gained classes while there are few, and by row a value that is none."""
+    known = {float(label) for label in target.labels}
+    new = {v for b in batches() for v in np.unique(b).tolist()} - known
+    if len(known) + len(new) <= MOST_MASK and all(float(v).is_integer() for v in new):
+        return replace(target, labels=target.labels + tuple(_value(v) for v in sorted(new))), {}
+    refused, at = {}, 0
+    for b in batches():
+        for i in np.flatnonzero(~np.isin(b, list(known)).all(axis=1)).tolist():
+            refused[at + i] = _value(next(v for v in b[i].tolist() if v not in known))
+        at += len(b)
+    return target, refused
+
+
+def _value(v: float) -> str:
+    return str(int(v)) if float(v).is_integer() else repr(float(v))

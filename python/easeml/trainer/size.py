@@ -31,7 +31,7 @@ def size_of(program: Program, profile: dict) -> Size:
     """Read a profile.json; what it leaves out is taken from the program."""
     features = profile.get("features") or sum(f.size for f in program.inputs)
     target = profile.get("target") or {}
-    classes = len(target.get("labels") or ()) if target.get("kind", "classes") == "classes" else 1
+    classes = len(target.get("labels") or ()) if target.get("kind", "classes") in ("classes", "tokens") else 1
     protocol = profile.get("protocol") or {"kind": "holdout"}
     fits = 1 + int(protocol.get("k", 5)) if protocol.get("kind") == "folds" else 1
     parts = profile.get("parts") or {}

@@ -1,7 +1,7 @@
 """Columns that don't fit in memory: what a feed has read so far lies in one scratch file until it is written.
 
-A column grows by `append` (`Numbers`, `Words`, `Nodes`, `Texts`) and is then seen as rows of it (`Stored`, `Worded`,
-`StoredNodes`), which behave as an array does where ingest needs it: their length, some rows, and going through them in
+A column grows by `append` (`Numbers`, `Words`, `Nodes`, `Tokens`, `Texts`) and is then seen as rows of it (`Stored`,
+`Worded`, `StoredNodes`, `StoredTokens`), which behave as an array does where ingest needs it: their length, some rows, and going through them in
 batches. Choosing rows copies nothing: all columns share one array that says which.
 """
 
@@ -232,7 +232,7 @@ class StoredNodes:
         return len(self._lengths)
 
     def __getitem__(self, rows: np.ndarray) -> "StoredNodes":
-        out = StoredNodes.__new__(StoredNodes)
+        out = type(self).__new__(type(self))
         out._column, out._begins, out._lengths = self._column, self._begins[rows], self._lengths[rows]
         return out
 
@@ -264,10 +264,44 @@ class StoredNodes:
             yield self.rows(begin, begin + step)
 
 
+class Tokens(Nodes):
+    """A growing column of series of texts that repeat, each [m] objects, str or None: places in ``texts``, −1 for None."""
+
+    def __init__(self, spill: Spill):
+        super().__init__(spill, 1)
+        self.texts: list[str] = []
+        self._known: dict[str | None, int] = {None: -1}
+
+    def append(self, values: np.ndarray) -> None:
+        """Add rows [n] of objects."""
+        coded = np.empty(len(values), dtype=object)
+        for i, v in enumerate(values):
+            coded[i] = _coded(v, self._known, self.texts)[:, None]
+        super().append(coded)
+
+
+class StoredTokens(StoredNodes):
+    """Rows of `Tokens`, in the order of `index` (which rises)."""
+
+    def rows(self, begin: int, end: int) -> np.ndarray:
+        """Some rows as objects, each [m] objects, str or None."""
+        texts = np.array([*self._column.texts, None], dtype=object)  # the last is that of -1
+        coded = super().rows(begin, end)
+        for i, v in enumerate(coded):
+            coded[i] = texts[v[:, 0].astype(np.int64)]
+        return coded
+
+    def counts(self) -> Counter[str]:
+        """How often each text occurs in all rows, None left out."""
+        return Counter(t for some in self.batches() for v in some for t in v if t is not None)
+
+
 def seen(column: "Numbers | Words | Nodes") -> "Stored | Worded | StoredNodes":
     """All rows of a column that grew."""
     if isinstance(column, Words):
         return Worded(Stored(column.places), column.texts)
+    if isinstance(column, Tokens):
+        return StoredTokens(column)
     return StoredNodes(column) if isinstance(column, Nodes) else Stored(column)
 
 

@@ -94,11 +94,13 @@ class Study:
     def strata(self, examples):
         """The class or quantile of each row, for fair splits."""
         import numpy as np
-        from .model import truth_of
+        from .outputs import truth_of
         from .split import quantile_edges, strata_of_numbers
         truth = truth_of(self.program, self.target, examples)
         if self.target.is_classes:
             return np.maximum(truth, 0)
+        if self.target.kind != "numbers":
+            return np.zeros(len(truth), dtype=np.int64)
         return strata_of_numbers(truth[:, 0], self.target.quantile_edges or quantile_edges(truth[:, 0]))
 
     def fit(self, raw: dict, train, valid=None):
@@ -111,8 +113,9 @@ class Study:
         from .batch import Preparation
         from .candidate import Stop
         from .catalogue import find
-        from .metrics import Guess, find_metric
-        from .model import Model, truth_of
+        from .metrics import find_metric
+        from .model import Model
+        from .outputs import guess_of, truth_of
         from .program import template_of
         from .report import Report
         size = {"rows": len(train), "parts": {"train": len(train)}, "target": self.target.as_json()}
@@ -122,8 +125,7 @@ class Study:
         batch = preparation.batch(train, with_target=True)
         if self.target.is_classes and (batch.y < 0).any():
             batch = batch.rows(np.flatnonzero(batch.y >= 0))
-        truth = truth_of(self.program, self.target, train)
-        guess = Guess.learn_classes(truth, len(self.target.labels)) if self.target.is_classes else Guess.learn_numbers(truth)
+        guess = guess_of(self.program, self.target, train)
         metric = find_metric(self.spec.get("metric"), self.target.kind)
         watched, score = None, None
         if valid is not None:

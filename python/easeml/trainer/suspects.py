@@ -13,7 +13,7 @@ import numpy as np
 
 from .calibration import learn, tempered
 from .fault import Fault
-from .model import truth_of
+from .outputs import truth_of
 from .split import folds
 from .study import Study
 
@@ -60,7 +60,7 @@ def find_suspects(study: Study) -> dict:
     examples = study.examples(groups=True)
     if len(examples) < 20:
         raise Fault("With fewer than 20 examples nothing can be said about single labels.", hint="Feed more.")
-    if len(study.program.outputs) > 1 or study.program.outputs[0].size > 1 and not study.target.is_classes:
+    if not study.target.is_classes and (study.target.kind != "numbers" or study.target.size > 1):
         raise Fault("Suspects are looked for where there is one label or one number; here there are several.", kind="unsupported")
     fold = folds(study.strata(examples), examples.groups, examples.numbers, FOLDS, str(study.spec["data"].get("version", "")))
     truth = truth_of(study.program, study.target, examples)

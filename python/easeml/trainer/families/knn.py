@@ -9,7 +9,7 @@ from ..candidate import Candidate, CandidateInfo
 from ..estimator import EstimatorCandidate
 from ..program import Program
 from ..size import estimate, size_of
-from . import FLAT
+from . import FLAT, GENERAL
 
 
 class KNN(EstimatorCandidate):
@@ -27,7 +27,7 @@ def candidates(program: Program, profile: dict) -> Iterator[Candidate]:
     size = size_of(program, profile)
     for k, weights in ((5, "uniform"), (1, "uniform"), (15, "distance")):
         yield KNN(CandidateInfo(
-            f"knn.{k}", "knn", f"kNN, k = {k}" + (", nearer ones count more" if weights == "distance" else ""), templates=FLAT,
+            f"knn.{k}", "knn", f"kNN, k = {k}" + (", nearer ones count more" if weights == "distance" else ""), templates=FLAT + GENERAL,
             settings={"k": k, "weights": weights}, year=1967, citations=18000,
             needs={"min_examples": max(10, 2 * k), "max_examples": 100000, "max_features": 20000},
             estimate=estimate(3e-10 * size.work * size.rows, size)))

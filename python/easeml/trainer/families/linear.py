@@ -9,7 +9,7 @@ from ..candidate import Candidate, CandidateInfo
 from ..estimator import EstimatorCandidate
 from ..program import Program
 from ..size import estimate, size_of
-from . import FLAT
+from . import FLAT, GENERAL
 
 
 class Logistic(EstimatorCandidate):
@@ -38,6 +38,6 @@ def candidates(program: Program, profile: dict) -> Iterator[Candidate]:
             estimate=estimate(2e-7 * size.work * size.classes, size)))
     for alpha in (1.0, 100.0, 0.01):
         yield Ridge(CandidateInfo(
-            f"ridge.a{alpha:g}", "linear", f"ridge regression, alpha = {alpha:g}", templates=FLAT, kinds=("numbers",),
+            f"ridge.a{alpha:g}", "linear", f"ridge regression, alpha = {alpha:g}", templates=FLAT + GENERAL, kinds=("numbers",),
             settings={"alpha": alpha}, year=1970, citations=16000, needs={"min_examples": 3, "max_features": 10000},
             estimate=estimate(1e-9 * size.work * size.features, size)))

@@ -7,7 +7,6 @@ where the attempt has one, checkpoints after each epoch, and goes on from a chec
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Iterator
 
@@ -16,6 +15,7 @@ import numpy as np
 from ..batch import Batch
 from ..candidate import Candidate, CandidateInfo, Stop
 from ..fault import Fault
+from ..network import pace, read_state, write_state
 from ..program import Program
 from ..report import Report
 from ..size import estimate, size_of
@@ -47,13 +47,6 @@ def network(shape: dict):
         layers += [Block(inside, outside, stride), Block(outside, outside, 1)]
         inside = outside
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inside, shape["outputs"]))
-
-
-def pace(done: float) -> float:
-    """The learning rate's share of its peak when a share `done` of the steps is done: up for a fifth, then down a cosine."""
-    if done < 0.2:
-        return 0.05 + 0.95 * done / 0.2
-    return 0.5 * (1 + math.cos(math.pi * (done - 0.2) / 0.8))
 
 
 class ResNet(Candidate):
@@ -99,7 +92,7 @@ class ResNet(Candidate):
 
         def checkpoint(folder: Path) -> None:
             state = {"net": self.net.state_dict(), "best": best, "optimizer": optimizer.state_dict()}
-            _write_state(state, report.state(), folder)
+            write_state(state, report.state(), folder)
 
         try:
             for epoch in range(epochs):
@@ -132,7 +125,7 @@ class ResNet(Candidate):
             self.net.load_state_dict(best)
 
     def _restore(self, report: Report, optimizer, best: dict) -> int:
-        state = _read_state(report.resume, self.net, optimizer, best)
+        state = read_state(report.resume, self.net, optimizer, best)
         report.go_on(state["step"], state["best"], state["best_step"], state["curve"])
         return int(state["step"])
 
@@ -159,41 +152,6 @@ class ResNet(Candidate):
         loaded._make(json.loads((folder / "network.json").read_text(encoding="utf-8")))
         loaded.net.load_state_dict(load_file(folder / "model.safetensors"))
         return loaded
-
-
-def _write_state(state: dict, report: dict, folder: Path) -> None:
-    """A checkpoint: tensors as safetensors, everything else as JSON. Nothing is pickled."""
-    from safetensors.torch import save_file
-    tensors = {f"net/{k}": t for k, t in state["net"].items()} | {f"best/{k}": t for k, t in state["best"].items()}
-    scalars: dict = {}
-    for index, values in state["optimizer"]["state"].items():
-        for name, t in values.items():
-            tensors[f"optimizer/{index}/{name}"] = t
-    scalars["groups"] = [{k: v for k, v in g.items() if isinstance(v, (int, float, bool, list, tuple, type(None)))}
-                         for g in state["optimizer"]["param_groups"]]
-    save_file({k: t.detach().cpu().contiguous() for k, t in tensors.items()}, folder / "state.safetensors")
-    (folder / "state.json").write_text(json.dumps({"report": report, **scalars}), encoding="utf-8")
-
-
-def _read_state(folder: Path, net, optimizer, best: dict) -> dict:
-    """Put a checkpoint back into net, optimizer and `best`; what the report had."""
-    from safetensors.torch import load_file
-    tensors = load_file(folder / "state.safetensors")
-    scalars = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-    net.load_state_dict({k[4:]: t for k, t in tensors.items() if k.startswith("net/")})
-    for k, t in tensors.items():
-        if k.startswith("best/"):
-            best[k[5:]].copy_(t)
-    state: dict = {}
-    for k, t in tensors.items():
-        if k.startswith("optimizer/"):
-            _, index, name = k.split("/", 2)
-            state.setdefault(int(index), {})[name] = t
-    groups = optimizer.state_dict()["param_groups"]
-    for group, saved in zip(groups, scalars["groups"]):
-        group.update({k: tuple(v) if isinstance(group.get(k), tuple) else v for k, v in saved.items()})
-    optimizer.load_state_dict({"state": state, "param_groups": groups})
-    return scalars["report"]
 
 
 def candidates(program: Program, profile: dict) -> Iterator[Candidate]:

@@ -7,7 +7,7 @@ from typing import Iterator
 
 import numpy as np
 
-from ..batch import Batch
+from ..batch import MOST_LEVELS, Batch
 from ..candidate import Candidate, CandidateInfo
 from ..estimator import StandardizedCandidate
 from ..program import Program
@@ -85,7 +85,7 @@ class StatisticsRidge(_Standardized, Ridge):
 def candidates(program: Program, profile: dict) -> Iterator[Candidate]:
     """A random forest, extra trees, a linear model."""
     size = size_of(program, profile)
-    dimensions = program.inputs[0].size if program.inputs[0].shape else 1
+    dimensions = program.inputs[0].size if program.inputs[0].shape else 1 + min(MOST_LEVELS, program.inputs[0].class_count or 0)
     features = 1 + dimensions * WIDTH
     describing = 2.0 * size.rows * (2e-4 * dimensions + 2e-8 * size.features)
     for extra, slug, name in ((False, "series-forest.300", "random forest"), (True, "series-extra-trees.300", "extra trees")):

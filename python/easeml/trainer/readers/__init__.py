@@ -118,6 +118,14 @@ class Options:
     """The reading options of `feed` and `infer`, each a value or several."""
 
     raw: dict[str, Any]
+    whole: bool = False
+    """A list is one value, a series: an object of lists is one row, and not a table by its columns."""
+
+    @classmethod
+    def of(cls, raw: dict[str, Any] | None, program: Any) -> "Options":
+        """The options with which a program's files are read."""
+        raw = raw or {}
+        return cls(raw, bool(program.input_pointers or program.output_pointers) and not raw.get("series"))
 
     def one(self, name: str) -> str | None:
         """The option's value as text, the last one where it was repeated."""

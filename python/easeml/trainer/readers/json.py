@@ -31,6 +31,7 @@ class JSON(Source):
         super().__init__(name, path)
         self._kept: list[tuple[int, Any, str | None]] | None = None
         self._passed = 0  # characters that were read so far, where items are read one by one
+        self._whole = options.whole
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEP))  # trees may be chains
         self._form = self._find_form()
         seen: dict[str, None] = {}
@@ -183,7 +184,7 @@ class JSON(Source):
             raise Fault(f"{self.name}, line {line}, column {column}: this is not JSON ({what}).", where={"file": self.name, "line": line}) from None
         if not isinstance(value, dict):
             raise self.fault("holds one value; examples are objects, or an array of them")
-        if len(value) > 1 and all(isinstance(v, list) for v in value.values()) and len({len(v) for v in value.values()}) == 1 \
+        if not self._whole and len(value) > 1 and all(isinstance(v, list) for v in value.values()) and len({len(v) for v in value.values()}) == 1 \
                 and not any(isinstance(x, (dict, list)) for v in value.values() for x in v[:1]):
             self.notes.append(f"{self.name}: read as columns")
             yield from ((i, dict(zip(value, row)), None) for i, row in enumerate(zip(*value.values()), 1))
