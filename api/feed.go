@@ -71,7 +71,8 @@ type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Column  string `json:"column,omitempty"`
-	Fix     string `json:"fix,omitempty"` // a statement's clause that settles it
+	Fix     string `json:"fix,omitempty"`    // a statement's clause that settles it
+	Spoils  bool   `json:"spoils,omitempty"` // it makes qualities look too good
 }
 
 // FeedProgress is transient: the feed being read now.

@@ -113,6 +113,7 @@ type Task struct {
 	Metric      Metric         `json:"metric"`
 	Guess       *Guess         `json:"guess"`
 	Best        *Best          `json:"best"`
+	Doubts      []Warning      `json:"doubts,omitempty"` // that spoil its figures, and that nobody has said are fine
 	Candidates  int            `json:"candidates"` // without the guess, as everywhere
 	Tried       int            `json:"tried"`
 	Failed      int            `json:"failed"` // tried without a result, or nothing here can run them
@@ -262,10 +263,12 @@ type CatalogCount struct {
 	Deep  int `json:"deep"`
 }
 
-// PatchTask is the body of PATCH /tasks/{user}/{name}; nil fields stay.
+// PatchTask is the body of PATCH /tasks/{user}/{name}; nil fields stay. AsIs says
+// that the examples are fine as they are: what their feeds warned of raises no doubts.
 type PatchTask struct {
 	Stopped *bool          `json:"stopped,omitempty"`
 	Options map[string]any `json:"options,omitempty"`
+	AsIs    bool           `json:"as_is,omitempty"`
 }
 
 // Version is one dataset version of a task: who made it, and what of a refinement changed.

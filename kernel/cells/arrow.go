@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
 // arrowColumns are the columns of an Arrow file or stream, which names them in its
@@ -36,7 +37,7 @@ func arrowNames(from io.Reader) (names []string) {
 	if len(head) < 4 || uint64(binary.LittleEndian.Uint32(head)) > uint64(len(head)-4) {
 		return nil
 	}
-	r, err := ipc.NewReader(bytes.NewReader(stream))
+	r, err := ipc.NewReader(bytes.NewReader(stream), ipc.WithAllocator(bounded{memory.NewGoAllocator(), len(stream)}))
 	if err != nil {
 		return nil
 	}
@@ -45,4 +46,26 @@ func arrowNames(from io.Reader) (names []string) {
 		names = append(names, f.Name)
 	}
 	return names
+}
+
+// bounded makes no room that is larger than what is read: a message's own words about its length are not believed.
+type bounded struct {
+	memory.Allocator
+	most int
+}
+
+func (b bounded) Allocate(size int) []byte {
+	b.check(size)
+	return b.Allocator.Allocate(size)
+}
+
+func (b bounded) Reallocate(size int, old []byte) []byte {
+	b.check(size)
+	return b.Allocator.Reallocate(size, old)
+}
+
+func (b bounded) check(size int) {
+	if size > b.most+64 { // to the next multiple of 64
+		panic("more than there is")
+	}
 }

@@ -17,6 +17,9 @@ import (
 
 // feed sends examples and waits until they are read.
 func (c *cell) feed(ctx context.Context, s *lang.Feed) error {
+	if s.AsIs {
+		return c.asIs(ctx, s)
+	}
 	if s.Hidden {
 		return notServed("`feed … as hidden` is not served yet.", "")
 	}
@@ -71,6 +74,24 @@ func (c *cell) feed(ctx context.Context, s *lang.Feed) error {
 		}
 	}
 	d.set(show.Fed(task.shown, feed, view))
+	return nil
+}
+
+// asIs says that what was fed is fine, whatever was warned of.
+func (c *cell) asIs(ctx context.Context, s *lang.Feed) error {
+	task, before, _, err := c.view(ctx, s.Task)
+	if err != nil {
+		return err
+	}
+	after := before
+	if len(before.Doubts) > 0 {
+		if after, err = call(ctx, &c.session, func(client *api.Client) (api.View, error) {
+			return client.Patch(ctx, task.user, task.name, api.PatchTask{AsIs: true})
+		}); err != nil {
+			return err
+		}
+	}
+	c.show(show.AsIs(task.shown, before.Doubts, after))
 	return nil
 }
 

@@ -44,7 +44,7 @@ func (c *cell) infer(ctx context.Context, s *lang.Infer) error {
 	if (view.Best == nil || view.Best.Baseline) && view.State == api.TaskSearching {
 		d.set(show.WaitingForModel(task.shown, view))
 	}
-	preview := show.Preview{Name: task.shown, Sources: quoted(c.request.Code, s.Sources), Metric: view.Metric.Name}
+	preview := show.Preview{Name: task.shown, Sources: quoted(c.request.Code, s.Sources), Metric: view.Metric.Name, Doubts: view.Doubts}
 	kept := shownWithoutFile
 	var file *answerFile
 	if into != "" {

@@ -33,6 +33,7 @@ var examples = []string{
 	`feed "de-en.jsonl"; watch`,
 	`feed sepsis "sepsis.csv" with group = patient_id, ignore = discharge_code, ignore = row_id, order = date`,
 	`feed digits as hidden "hidden.csv"`,
+	`feed digits as is`, `feed as is`,
 	`feed "alice b"/digits "x.npz"`,
 	`watch`,
 	`watch digits`,

@@ -57,6 +57,10 @@ func (f *formatter) statement(s Statement) {
 		f.add(schema.Format(s.Program))
 	case *Feed:
 		f.task(s.Task)
+		if s.AsIs {
+			f.add("as", "is")
+			break
+		}
 		f.addIf(s.Hidden, "as", "hidden")
 		f.add(formatList(s.Sources, formatSource))
 		f.output(s.Output)

@@ -51,6 +51,7 @@ type Bare struct {
 type Feed struct {
 	at
 	Task    *Task
+	AsIs    bool // "as is": what was fed is fine, whatever was warned of; nothing else is set
 	Hidden  bool // "as hidden": for the hidden part of a class's task
 	Sources []Source
 	Output  []string

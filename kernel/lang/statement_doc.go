@@ -36,10 +36,14 @@ var statements = []StatementDoc{
 			"schema iris from \"iris.csv\" output species",
 	},
 	{
-		Word:    "feed",
-		First:   true,
-		Forms:   []string{"feed [TASK] [as hidden] FILE | JSON | from VARIABLE, … [output COLUMN, …] [using FIELD = COLUMN, …] [with OPTION = VALUE, …]"},
-		Meaning: "Give examples to a task. The search starts by itself; feeding the same file again changes nothing.",
+		Word:  "feed",
+		First: true,
+		Forms: []string{
+			"feed [TASK] [as hidden] FILE | JSON | from VARIABLE, … [output COLUMN, …] [using FIELD = COLUMN, …] [with OPTION = VALUE, …]",
+			"feed [TASK] as is",
+		},
+		Meaning: "Give examples to a task. The search starts by itself; feeding the same file again changes nothing. " +
+			"as is: what was warned of is fine, so figures are marked no longer.",
 		Example: "feed digits \"digits.npz\"\n" +
 			"feed iris \"a.csv\", \"b.csv\" output species with delimiter = \";\"",
 	},
@@ -225,7 +229,8 @@ var words = map[string]string{
 	"using":    "using FIELD = COLUMN: which column fills which field.",
 	"with":     "with OPTION = VALUE: options. share TASK with WHO: to whom.",
 	"into":     "into \"FILE\" or into NAME: where the result goes.",
-	"as":       "as reader, editor, template: what a share allows. as LABEL: the right label. as hidden: for a class's hidden part.",
+	"as":       "as reader, editor, template: what a share allows. as LABEL: the right label. as hidden: for a class's hidden part. as is: fine, whatever was warned of.",
+	"is":       "as is: the examples are fine as they are.",
 	"hidden":   "Examples of the hidden part, by which a class is judged; its members never see them.",
 	"on":       "Switch examples on. After a token: on which device.",
 	"off":      "Switch examples off: they stay, but no model learns from them. Of a budget or token: take it away.",

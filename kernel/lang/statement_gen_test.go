@@ -301,6 +301,7 @@ func (d draw) statement() Statement {
 			return &SchemaFrom{Name: d.name(), From: d.text(), Output: several(d, 0, d.column)}
 		},
 		func() Statement { return &Bare{Program: d.program()} },
+		func() Statement { return &Feed{Task: maybe(d, d.task), AsIs: true} },
 		func() Statement {
 			return &Feed{Task: maybe(d, d.task), Hidden: d.coin(), Sources: several(d, 1, d.source),
 				Output: several(d, 0, d.column), Using: d.using(), Options: d.options("feed")}

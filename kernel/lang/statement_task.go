@@ -126,6 +126,11 @@ func programItems(expected []string) []Item {
 func (p *parser) feed() Statement {
 	s := &Feed{Task: p.maybeTask()}
 	if p.accept("as") {
+		if p.accept("is") {
+			s.AsIs = true
+			s.at = p.place()
+			return s
+		}
 		p.expect("hidden")
 		s.Hidden = true
 	}

@@ -22,6 +22,7 @@ func Best(name string, r api.Report, more ...api.Findings) Output {
 	default:
 		shareVerdict(&p, t, *b)
 	}
+	doubtLines(&p, name, t)
 	p.say("%s", chosenWords(t, *b))
 	if s := b.Sample; s != nil {
 		p.say("It worked with %s of %s examples, evenly spread: all of them don't fit into %s, the memory of its slot.",
@@ -83,9 +84,9 @@ func shareVerdict(p *page, t api.Task, b api.Best) {
 	}
 	e := *b.Test
 	if measureOf(m).form == right {
-		p.say("%s: %s examples that the search never saw%s", short(m, e), basis(m, e), bracket("the true rate is "+likely(m, e), e))
+		p.say("%s%s: %s examples that the search never saw%s", short(m, e), doubted(t), basis(m, e), bracket("the true rate is "+likely(m, e), e))
 	} else {
-		p.say("%s on the test part: %s that the search never saw%s", short(m, e), several(e.N, "example"), bracket(likely(m, e), e))
+		p.say("%s on the test part%s: %s that the search never saw%s", short(m, e), doubted(t), several(e.N, "example"), bracket(likely(m, e), e))
 	}
 	searched := fmt.Sprintf("In the search it had %s", figure(m, b.Search))
 	if optimistic(b) {
@@ -176,11 +177,13 @@ func numberVerdict(p *page, t api.Task, b api.Best) {
 	if hasOff {
 		first := "Off by " + own(off, e.N) + " on average"
 		if low, high, ok := offRange(e); ok {
-			first += fmt.Sprintf(" (likely %s–%s)", own(low, e.N), own(high, e.N))
+			first += fmt.Sprintf(" (likely %s–%s%s)", own(low, e.N), own(high, e.N), within(t))
+		} else {
+			first += doubted(t)
 		}
 		p.say("%s", join(first, guessing("r2", e, t.Guess)))
 	} else {
-		p.say("%s on the test part: %s that the search never saw%s", short(m, e), several(e.N, "example"), bracket(likely(m, e), e))
+		p.say("%s on the test part%s: %s that the search never saw%s", short(m, e), doubted(t), several(e.N, "example"), bracket(likely(m, e), e))
 	}
 	if hasR2 {
 		strength := "It explains"

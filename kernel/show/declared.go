@@ -78,7 +78,7 @@ func sameWords(t api.Task) []string {
 	case !real(t.Best):
 		out = append(out, "no real model yet")
 	case t.Best.Test != nil:
-		out = append(out, short(t.Metric.Name, *t.Best.Test)+" on the test part")
+		out = append(out, short(t.Metric.Name, *t.Best.Test)+" on the test part"+doubted(t))
 	default:
 		out = append(out, inSearch(t, t.Best.Search))
 	}

@@ -345,8 +345,13 @@ func warningLines(p *page, name string, warnings []api.Warning) {
 	} else {
 		p.say("Good to know:")
 	}
+	spoiled := false
 	for _, w := range warnings {
 		p.add("%s", warningWords(name, w))
+		spoiled = spoiled || w.Spoils
+	}
+	if spoiled {
+		p.say("Figures are marked until that is answered. Is all of it fine as it is? feed %s as is", name)
 	}
 }
 

@@ -41,8 +41,12 @@ func goldens() map[string]Output {
 			{Source: "icu.csv", Row: 30, Line: ptr(int64(32)), Reason: "has 41 cells, the head has 40"},
 			{Source: "icu.csv", Row: 31, Line: ptr(int64(33)), Reason: "breaks off"}},
 		Warnings: []api.Warning{
-			{Code: "group", Message: "patient_id: 21,904 rows, but 3,120 patients. Rows of one patient stand on both sides of the test, so every quality will look too good.", Fix: "with group = patient_id"},
-			{Code: "leak", Message: "discharge_code alone gives the answer in 99.8 %. Known only afterwards?", Fix: "with ignore = discharge_code"}}}
+			{Code: "repeated_entities", Column: "patient_id", Spoils: true, Message: "patient_id: 21,904 rows, but 3,120 patients. Rows of one patient stand on both sides of the test, so every quality will look too good.", Fix: "with group = patient_id"},
+			{Code: "gives_answer", Column: "discharge_code", Spoils: true, Message: "discharge_code alone gives the answer in 99.8 %. Known only afterwards?", Fix: "with ignore = discharge_code"}}}
+	doubted := sepsis()
+	doubted.Doubts, doubted.Warnings = sepsisFeed.Warnings, append([]api.Warning{{Code: "contradictions", Message: "12 rows have the very input of another row, but not its label: no model can be right about all of them."}}, sepsisFeed.Warnings...)
+	numbersDoubted := diabetes()
+	numbersDoubted.Doubts = []api.Warning{{Code: "id_column", Column: "row", Spoils: true, Message: "row is different in every row, like a running number.", Fix: "leave row out of the program"}}
 	late := waitingFor()
 	late.Queue = &api.Queue{WaitingFor: "a CPU slot", Position: 3, Of: 3, EtaLow: 4000, EtaHigh: 9000, Ahead: &api.Ahead{Name: "penguins", Had: 12, Mine: 40},
 		InTheWay: api.InTheWay{Working: 2}, Waited: 700, Thought: [2]float64{60, 300}, Held: 3, Waits: 4}
@@ -154,6 +158,10 @@ func goldens() map[string]Output {
 		"watch-declared":    WatchTable("digits", declared),
 		"watch-numbers":     WatchTable("diabetes", diabetes()),
 		"watch-folds-queue": WatchTable("wine", noTest),
+		"watch-doubt":       WatchTable("sepsis", doubted),
+		"chart-doubt":       WatchChart("diabetes", numbersDoubted, true),
+		"as-is":             AsIs("sepsis", sepsisFeed.Warnings, doubted),
+		"as-is-none":        AsIs("digits", nil, final),
 		"watch-stopped":     WatchTable("digits", stopped),
 		"chart-running":     WatchChart("digits", running, true),
 		"chart-final":       WatchChart("digits", final, true),
@@ -185,16 +193,21 @@ func goldens() map[string]Output {
 		"best-numbers":          Best("diabetes", api.Report{Task: diabetes().Task, Best: diabetes().Best}),
 		"best-no-test":          Best("wine", api.Report{Task: noTest.Task, Best: noTest.Best}),
 		"best-score":            Best("sepsis", api.Report{Task: sepsis().Task, Best: sepsis().Best}),
+		"best-doubt":            Best("sepsis", api.Report{Task: doubted.Task, Best: doubted.Best}),
+		"best-numbers-doubt":    Best("diabetes", api.Report{Task: numbersDoubted.Task, Best: numbersDoubted.Best}),
 		"best-none":             Best("digits", api.Report{Task: beginning().Task}),
 		"best-guess":            Best("digits", api.Report{Task: guessOnly.Task, Best: guessOnly.Best}),
 		"best-declared":         Best("digits", api.Report{Task: declared.Task}),
 		"models":                Models("digits", running),
 		"models-final":          Models("digits", final),
 		"models-numbers":        Models("diabetes", diabetes()),
+		"models-doubt":          Models("sepsis", doubted),
 		"models-none":           Models("digits", beginning()),
 		"tasks":                 Tasks("alice", tasks),
+		"tasks-doubt":           Tasks("alice", []api.Task{final.Task, doubted.Task}),
 		"tasks-none":            Tasks("alice", nil),
 		"infer":                 Inferred(Preview{Name: "digits", Sources: []string{`"new.npz"`}, Into: "answers.csv", Columns: true, Metric: "accuracy", Answers: answers, Inferred: in}),
+		"infer-doubt":           Inferred(Preview{Name: "diabetes", Metric: "r2", Doubts: numbersDoubted.Doubts, Answers: offAnswers, Inferred: off}),
 		"infer-drift":           Inferred(Preview{Name: "digits", Into: "answers.csv", Metric: "accuracy", Answers: answers, Inferred: drifted}),
 		"infer-numbers-refused": Inferred(Preview{Name: "diabetes", Sources: []string{`"new.csv"`}, Metric: "r2", Answers: offAnswers, Refused: offAnswers[1:2], Inferred: off}),
 		"infer-waiting":         WaitingForModel("digits", beginning()),

@@ -14,13 +14,14 @@ const UnsureBelow = 0.8
 
 // Preview is what infer shows: the first answers, never the rows' own columns.
 type Preview struct {
-	Name     string       // the task as the person writes it
-	Sources  []string     // as the person wrote them
-	Into     string       // file the answers went to, or ""
-	Columns  bool         // the rows have columns of their own, which are in that file too
-	Metric   string       // of the task
-	Answers  []api.Answer // the first ones, refusals included
-	Refused  []api.Answer // the first refusals
+	Name     string        // the task as the person writes it
+	Sources  []string      // as the person wrote them
+	Into     string        // file the answers went to, or ""
+	Columns  bool          // the rows have columns of their own, which are in that file too
+	Metric   string        // of the task
+	Doubts   []api.Warning // likewise
+	Answers  []api.Answer  // the first ones, refusals included
+	Refused  []api.Answer  // the first refusals
 	Inferred api.Inferred
 }
 
@@ -32,7 +33,7 @@ func Inferred(v Preview) Output {
 	if v.Into != "" {
 		into = " in " + v.Into
 	}
-	p.say("%s%s, %s, by %s", several(in.Answers, "answer"), into, seconds(in.Seconds), modelWords(v.Metric, in.Best))
+	p.say("%s%s, %s, by %s", several(in.Answers, "answer"), into, seconds(in.Seconds), modelWords(v, in.Best))
 	if in.Answers > 0 {
 		p.lay(answerTable(v))
 	}
@@ -83,13 +84,13 @@ func driftWords(name string, drift []api.Drift) string {
 }
 
 // modelWords says who answered, and how good it is.
-func modelWords(metric string, b api.Best) string {
-	s := fmt.Sprintf("trial %d", b.Trial)
+func modelWords(v Preview, b api.Best) string {
+	s, but := fmt.Sprintf("trial %d", b.Trial), within(api.Task{Doubts: v.Doubts})
 	switch {
 	case b.Test != nil:
-		return s + " (" + short(metric, *b.Test) + " on the test part)"
+		return s + " (" + short(v.Metric, *b.Test) + " on the test part" + but + ")"
 	case b.Search.N > 0:
-		return s + " (" + short(metric, b.Search) + " in the search, no test part)"
+		return s + " (" + short(v.Metric, b.Search) + " in the search, no test part" + but + ")"
 	}
 	return s
 }

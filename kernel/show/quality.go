@@ -280,13 +280,13 @@ func guessing(metric string, e api.Estimate, g *api.Guess) string {
 	return ""
 }
 
-// inSearch is the figure that chose a model: "99.5 % right in the search (214 of
-// 215)".
+// inSearch is the figure that chose a model, and why it may be too good: "99.5 %
+// right in the search (214 of 215)".
 func inSearch(t api.Task, e api.Estimate) string {
 	if e.N == 0 {
 		e.N = heldOut(t)
 	}
-	return short(t.Metric.Name, e) + " in the search (" + basis(t.Metric.Name, e) + folds(t.Protocol) + ")"
+	return short(t.Metric.Name, e) + " in the search (" + basis(t.Metric.Name, e) + folds(t.Protocol) + within(t) + ")"
 }
 
 // onTest is the figure of the part that the search never saw.

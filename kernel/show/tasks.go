@@ -14,9 +14,13 @@ func Tasks(mine string, tasks []api.Task) Output {
 	}
 	searching, own := 0, 0
 	var used float64
+	var marked []api.Task
 	t := &table{head: []string{"task", "", "examples", "on the test part", "", "device time"}, right: []bool{false, false, true, false, false, true}}
-	add := func(task api.Task, name string) {
-		t.put(name, task.Description, count(task.Examples), taskQuality(task), briefStanding(task), seconds(task.Seconds))
+	add := func(task api.Task) {
+		if len(task.Doubts) > 0 && real(task.Best) {
+			marked = append(marked, task)
+		}
+		t.put(nameOf(mine, task), task.Description, count(task.Examples), taskQuality(task), briefStanding(task), seconds(task.Seconds))
 		if task.State == api.TaskSearching {
 			searching++
 		}
@@ -25,12 +29,12 @@ func Tasks(mine string, tasks []api.Task) Output {
 		if task.User == mine {
 			own++
 			used += task.Seconds
-			add(task, task.Name)
+			add(task)
 		}
 	}
 	for _, task := range tasks {
 		if task.User != mine {
-			add(task, task.User+"/"+task.Name)
+			add(task)
 		}
 	}
 	first := several(len(tasks), "task")
@@ -42,6 +46,13 @@ func Tasks(mine string, tasks []api.Task) Output {
 	}
 	p.say("%s", first)
 	p.lay(t)
+	for i, task := range marked {
+		if i == shownWarnings && len(marked) > i+1 {
+			p.say("! and %s more", several(len(marked)-i, "task"))
+			break
+		}
+		p.say("! %s: %s", nameOf(mine, task), doubt(task))
+	}
 	if line := sharing(mine, tasks); line != "" {
 		p.say("%s", line)
 	}
@@ -74,15 +85,28 @@ func fairWords(rho float64) string {
 	return "neither slower nor faster than a private fair share"
 }
 
-// taskQuality is the figure of a task's row, with the part it is from.
+// nameOf is what a task is called by a user: others' with the owner.
+func nameOf(user string, t api.Task) string {
+	if t.User == user {
+		return t.Name
+	}
+	return t.User + "/" + t.Name
+}
+
+// taskQuality is the figure of a task's row, with the part it is from, and a mark
+// where it may be too good.
 func taskQuality(t api.Task) string {
+	mark := ""
+	if len(t.Doubts) > 0 {
+		mark = " !"
+	}
 	switch {
 	case !real(t.Best):
 		return "no model yet"
 	case t.Best.Test != nil:
-		return short(t.Metric.Name, *t.Best.Test)
+		return short(t.Metric.Name, *t.Best.Test) + mark
 	}
-	return short(t.Metric.Name, t.Best.Search) + " (search)"
+	return short(t.Metric.Name, t.Best.Search) + " (search)" + mark
 }
 
 // waitingWords is a task's place in the queue and when its turn comes, as briefly

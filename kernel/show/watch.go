@@ -49,7 +49,9 @@ func watchTable(name string, v api.View, note string) Output {
 		return p.output()
 	}
 	board(&p, name, v)
-	grave := slices.DeleteFunc(slices.Clone(v.Warnings), func(w api.Warning) bool { return minor[w.Code] })
+	doubtLines(&p, name, v.Task)
+	// What is in doubt was said; what somebody has said is fine is not said again.
+	grave := slices.DeleteFunc(slices.Clone(v.Warnings), func(w api.Warning) bool { return minor[w.Code] || w.Spoils })
 	for i, w := range grave {
 		if i == shownWarnings {
 			p.say("! and %s", several(len(grave)-i, "more warning"))

@@ -42,8 +42,10 @@ import shutil
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
+from pyarrow import feather, parquet
 
 from easeml.trainer.convert import day_of
 from folders import choose, feed, program, result, trial, version, write_csv
@@ -228,6 +230,21 @@ def test_truth_values(tmp_path):
         assert fed.profile["examples"]["rejected"] == (39 if i == 99 else len(fed.rejects))
         got = [v[0] for v in fed.examples["wild"][:2]] if len(fed.examples["wild"]) > 2 else None
         assert got in ([1.0, 0.0], None)
+
+
+def test_a_table_without_rows_is_said_to_be_one(tmp_path):
+    """A header alone; beside a file with rows it costs nothing."""
+    for ending, head in {"csv": "x,kind", "tsv": "x\tkind\n", "arrow": None, "parquet": None}.items():
+        path = tmp_path / f"empty.{ending}"
+        if head:
+            path.write_text(head)
+        else:
+            t = pa.table({"x": pa.array([], pa.float64()), "kind": pa.array([], pa.string())})
+            feather.write_feather(t, path) if ending == "arrow" else parquet.write_table(t, path)
+        last = feed(tmp_path / ending, ONE, path).last
+        assert last["type"] == "failed" and last["message"] == f"empty.{ending} has no rows, only names of columns.", last
+    fed = feed(tmp_path / "two", ONE, tmp_path / "empty.csv", write_csv(tmp_path / "some.csv", rows(["a", "b", "c"] * 4)))
+    assert fed.profile["examples"]["accepted"] == 12
 
 
 def test_constant_and_empty_columns(tmp_path):

@@ -87,6 +87,7 @@ type rows struct {
 	counts     store.ExampleCounts
 	labels     map[string]int
 	rejected   int
+	doubts     []api.Warning // of its feeds, that nobody has said are fine
 	profile    profile
 	target     target
 	candidates map[arm]candidate
@@ -119,6 +120,7 @@ func readRows(r *store.Reader, taskID string) (x rows, err error) {
 	}
 	for _, f := range feeds {
 		x.rejected += f.Rejected
+		x.doubt(f)
 	}
 	decode(x.task.Profile, &x.profile)
 	decode(x.task.Target, &x.target)
@@ -141,6 +143,21 @@ func readRows(r *store.Reader, taskID string) (x rows, err error) {
 		return x, err
 	}
 	return x, x.readTrials(r)
+}
+
+// doubt adds what a feed warned of and what spoils figures, once for all feeds that say so.
+func (x *rows) doubt(f store.Feed) {
+	if f.State != "ended" || f.Accepted == 0 || f.AsIs != "" {
+		return
+	}
+	var p profile
+	decode(f.Profile, &p)
+	for _, w := range p.Warnings {
+		same := func(o api.Warning) bool { return o.Code == w.Code && o.Column == w.Column }
+		if w.Spoils && !slices.ContainsFunc(x.doubts, same) {
+			x.doubts = append(x.doubts, w)
+		}
+	}
 }
 
 // readTrials reads the task's numbers for trials, and adds up what they took.

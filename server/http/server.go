@@ -31,6 +31,7 @@ const (
 type Tasks interface {
 	Declare(ctx context.Context, user store.User, name, program string, options map[string]any) (outcome string, task store.Task, err error)
 	SetStopped(ctx context.Context, task store.Task, stopped bool) (store.Task, error)
+	AsIs(ctx context.Context, task store.Task, by string) error
 	SetOptions(ctx context.Context, task store.Task, options map[string]any) (store.Task, error)
 	Drop(ctx context.Context, task store.Task) error
 }

@@ -97,7 +97,7 @@ func (s *server) routeTasks() {
 			}
 			return s.view(ctx, task.ID)
 		})
-	handle(s, http.MethodPatch, "/tasks/{user}/{name}", "patch-task", "Stop or resume a task, or change its options", s.patchTask)
+	handle(s, http.MethodPatch, "/tasks/{user}/{name}", "patch-task", "Stop or resume a task, change its options, or say that its examples are fine as they are", s.patchTask)
 	handle(s, http.MethodDelete, "/tasks/{user}/{name}", "drop-task", "Drop a task",
 		func(ctx context.Context, in *OfTask) (*nothing, error) {
 			task, err := s.find(ctx, *in)
@@ -197,6 +197,11 @@ func (s *server) patchTask(ctx context.Context, in *patchTask) (*answerOf[api.Vi
 	}
 	if in.Body.Options != nil {
 		if task, err = s.Search.SetOptions(ctx, task, in.Body.Options); err != nil {
+			return nil, err
+		}
+	}
+	if in.Body.AsIs {
+		if err := s.Search.AsIs(ctx, task, caller(ctx).Name); err != nil {
 			return nil, err
 		}
 	}

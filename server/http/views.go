@@ -107,7 +107,7 @@ func (x *rows) summary(live search.Live) api.Task {
 	if q := live.Queue; q != nil && v.State == api.TaskSearching {
 		v.Queue = queueOf(t, *q)
 	}
-	v.Best = x.best()
+	v.Best, v.Doubts = x.best(), x.doubts
 	return v
 }
 

@@ -3,12 +3,12 @@ package store
 import "fmt"
 
 const feedColumns = `id, task_id, number, key, state, request, folder, read, accepted, known, rejected, profile,
-	version, seconds, error, created, ended`
+	version, seconds, error, created, ended, as_is`
 
 func scanFeed(s scanner) (f Feed, err error) {
 	err = s.Scan(&f.ID, &f.TaskID, &f.Number, &f.Key, &f.State, intoJSON{&f.Request}, &f.Folder,
 		&f.Read, &f.Accepted, &f.Known, &f.Rejected, intoJSON{&f.Profile},
-		&f.Version, &f.Seconds, intoJSON{&f.Error}, intoTime{&f.Created}, intoMaybeTime{&f.Ended})
+		&f.Version, &f.Seconds, intoJSON{&f.Error}, intoTime{&f.Created}, intoMaybeTime{&f.Ended}, &f.AsIs)
 	return f, err
 }
 
@@ -41,18 +41,18 @@ func (r *Reader) RunningFeeds() ([]Feed, error) {
 // failing, is ErrExists.
 func (tx *Tx) InsertFeed(f Feed) error {
 	_, err := tx.exec(fmt.Sprintf("feed %d", f.Number), `INSERT INTO feeds (`+feedColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		f.ID, f.TaskID, f.Number, f.Key, f.State, text(f.Request), f.Folder, f.Read, f.Accepted, f.Known, f.Rejected,
-		text(f.Profile), f.Version, f.Seconds, text(f.Error), tx.microsOr(f.Created), maybeMicros(f.Ended))
+		text(f.Profile), f.Version, f.Seconds, text(f.Error), tx.microsOr(f.Created), maybeMicros(f.Ended), f.AsIs)
 	return err
 }
 
 // UpdateFeed writes the whole row but its id, task, number and Created.
 func (tx *Tx) UpdateFeed(f Feed) error {
 	return tx.must(fmt.Sprintf("feed %d", f.Number), `UPDATE feeds SET key = ?, state = ?, request = ?, folder = ?, read = ?,
-		accepted = ?, known = ?, rejected = ?, profile = ?, version = ?, seconds = ?, error = ?, ended = ? WHERE id = ?`,
+		accepted = ?, known = ?, rejected = ?, profile = ?, version = ?, seconds = ?, error = ?, ended = ?, as_is = ? WHERE id = ?`,
 		f.Key, f.State, text(f.Request), f.Folder, f.Read,
-		f.Accepted, f.Known, f.Rejected, text(f.Profile), f.Version, f.Seconds, text(f.Error), maybeMicros(f.Ended), f.ID)
+		f.Accepted, f.Known, f.Rejected, text(f.Profile), f.Version, f.Seconds, text(f.Error), maybeMicros(f.Ended), f.AsIs, f.ID)
 }
 
 func scanReject(s scanner) (x Reject, err error) {

@@ -117,6 +117,7 @@ type Feed struct {
 	Error    json.RawMessage
 	Created  time.Time
 	Ended    *time.Time
+	AsIs     string // who said that what it warned of is fine
 }
 
 // Reject is a row of a feed that was not accepted.

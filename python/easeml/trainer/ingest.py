@@ -16,7 +16,7 @@ from pathlib import Path
 
 from . import FORMAT
 from .events import EventLog
-from .fault import Fault, one_sentence
+from .fault import Fault, no_rows, one_sentence
 from .program import Program
 from .readers import Problem
 from .service import serve_folder
@@ -170,6 +170,8 @@ class Feed:
                 self.notes += [note for note in canon.says(name) if note not in self.notes]
             self.canons.clear()
             before += os.path.getsize(self._path(s))
+        if not self.read:
+            raise no_rows(self.source_names)
         self.log.write("progress", step=total, of=total, unit="bytes", bytes=total, rows=self.read)
 
     def _path(self, s: dict) -> Path:

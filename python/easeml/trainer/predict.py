@@ -21,7 +21,7 @@ from pathlib import Path
 from .door import knock
 from .events import dump
 from .families import DEEP
-from .fault import Fault, one_sentence
+from .fault import Fault, no_rows, one_sentence
 from .wire import Lines, protected_stdout, requests
 
 SURE = 0.8
@@ -128,6 +128,8 @@ class Predictor:
         blocks = []
         for s in request["sources"]:
             blocks += self._read(str(s["name"]), Path(s["path"]), using, options)
+        if not any(b.rows for b in blocks):
+            raise no_rows([str(s["name"]) for s in request["sources"]])
         self._check_ranges(blocks)
         drift = self._drift(blocks)
         answers = refused = unsure = 0
