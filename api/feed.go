@@ -109,6 +109,18 @@ type Cell struct {
 	Text   string `json:"text"`
 }
 
+// Kinds of columns.
+const (
+	ColumnWhole   = "whole"
+	ColumnNumber  = "number"
+	ColumnNumbers = "numbers" // several in one cell
+	ColumnTruth   = "truth"   // true or false
+	ColumnDay     = "day"
+	ColumnTime    = "time"    // of no zone
+	ColumnInstant = "instant" // a time in a zone
+	ColumnText    = "text"
+)
+
 // Inferred ends an infer stream.
 type Inferred struct {
 	Answers int     `json:"answers"`
@@ -116,8 +128,12 @@ type Inferred struct {
 	Unsure  int     `json:"unsure"`
 	Drift   []Drift `json:"drift,omitempty"` // what lies otherwise than in what the model learned from
 	Seconds float64 `json:"seconds"`
-	Version int     `json:"version"` // dataset version of the model
-	Best    Best    `json:"best"`    // the model that answered
+	// Columns and Fields are the kinds of the rows' own columns and of the answers, where the files that were asked about
+	// and fed know them (text files know none).
+	Columns map[string]string `json:"columns,omitempty"`
+	Fields  map[string]string `json:"fields,omitempty"`
+	Version int               `json:"version"` // dataset version of the model
+	Best    Best              `json:"best"`    // the model that answered
 }
 
 // Drift is one thing that lies otherwise in the rows that were asked about, as a clause.

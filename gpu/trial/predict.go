@@ -33,6 +33,9 @@ type Done struct {
 	Unsure  int64   `json:"unsure"`
 	Drift   []Drift `json:"drift"` // what lies otherwise than in what the model learned from, the farthest first
 	Seconds float64 `json:"seconds"`
+	// Columns and Fields are the kinds of the rows' own columns and of the answers, where they are known.
+	Columns map[string]string `json:"columns"`
+	Fields  map[string]string `json:"fields"`
 }
 
 // Drift is one thing that lies otherwise, as a clause for people.

@@ -27,6 +27,7 @@ type Target struct {
 	Labels        []string        `json:"labels"` // of classes, masks and tokens, in the program's order
 	QuantileEdges json.RawMessage `json:"quantile_edges,omitempty"`
 	Numeric       bool            `json:"numeric,omitempty"` // the labels of tokens are whole numbers
+	Type          string          `json:"type,omitempty"`    // of classes: the kind of column that they came in, where it has one
 }
 
 // MarshalJSON writes the labels as a list also when there are none.

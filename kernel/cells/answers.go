@@ -98,12 +98,9 @@ func (f *answerFile) discard() {
 	os.Remove(f.spool.Name())
 }
 
-// finish writes the target.
-func (f *answerFile) finish() (err error) {
+// finish writes the target; in holds the kinds of columns and answers that the server knows.
+func (f *answerFile) finish(in api.Inferred) (err error) {
 	if err := f.writer.Flush(); err != nil {
-		return err
-	}
-	if _, err := f.spool.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
 	if len(f.fields) == 0 {
@@ -111,7 +108,10 @@ func (f *answerFile) finish() (err error) {
 	}
 	slices.SortStableFunc(f.fields, func(a, b string) int { return f.place(a) - f.place(b) })
 	head := f.head()
-	return writeTable(f.target, f.isText(head), func(w records) error {
+	return writeTable(f.target, f.kinds(head, in), func(w records) error {
+		if _, err := f.spool.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
 		if err := w.Write(head); err != nil {
 			return err
 		}
@@ -179,10 +179,20 @@ func (f *answerFile) head() []string {
 	return out
 }
 
-// isText tells of the columns what looks like a number and is text: the person's
-// own, and labels. What the model says in numbers is numbers.
-func (f *answerFile) isText(head []string) func(string) bool {
-	numbers := map[string]bool{"row": f.array}
+// kinds tells the kinds of the columns: the person's own and the answers have those
+// that the server knows; how sure they are is in numbers.
+func (f *answerFile) kinds(head []string, in api.Inferred) func(string) string {
+	of := map[string]string{"check": api.ColumnText}
+	for _, c := range f.columns {
+		of[c] = in.Columns[c]
+	}
+	if f.array {
+		of["row"] = api.ColumnWhole
+	}
+	if f.many {
+		of[f.sourceColumn()] = api.ColumnText
+	}
+	// Behind the person's own stand the answers, how sure they are, and what to check, under whatever names.
 	first := len(head) - 1 - len(f.fields)
 	if f.sure {
 		first--
@@ -191,9 +201,11 @@ func (f *answerFile) isText(head []string) func(string) bool {
 		first -= len(f.labels)
 	}
 	for i, name := range head[first : len(head)-1] {
-		numbers[name] = i >= len(f.fields) || len(f.labels) == 0
+		if of[name] = api.ColumnNumber; i < len(f.fields) {
+			of[name] = in.Fields[f.fields[i]]
+		}
 	}
-	return func(column string) bool { return !numbers[column] }
+	return func(column string) string { return of[column] }
 }
 
 func (f *answerFile) row(a api.Answer) []string {

@@ -7,11 +7,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/easeml/easeml/api"
 )
 
 // tables are the endings of files that tables are written into.
-var tables = []string{".csv", ".tsv", ".jsonl"}
+var tables = append([]string{".csv", ".tsv", ".jsonl"}, typedTables...)
 
 // records takes a table: its head first, then its rows.
 type records interface {
@@ -58,9 +61,44 @@ func (j *jsonLines) Write(record []string) error {
 }
 
 // writeTable writes a file that appears whole or not at all: CSV, with tabs for
-// .tsv, or JSON lines. isText tells of a column that what looks like a number in it
-// is text all the same; nil: of none.
-func writeTable(target string, isText func(column string) bool, fill func(records) error) (err error) {
+// .tsv, JSON lines, Parquet or Arrow. kinds tells the kind of a column, "" where
+// nobody knows it: then it is text in JSON lines, and what all of its cells are in
+// Parquet and Arrow. Where kinds is nil, cells are what they look like. For the
+// latter fill is called twice.
+func writeTable(target string, kinds func(column string) string, fill func(records) error) error {
+	ending := strings.ToLower(filepath.Ext(target))
+	if slices.Contains(typedTables, ending) {
+		return writeTyped(target, kinds, fill)
+	}
+	return replace(target, func(file *os.File) error {
+		buffer := bufio.NewWriterSize(file, 1<<16)
+		if ending == ".jsonl" {
+			isText := func(column string) bool {
+				if kinds == nil {
+					return false
+				}
+				kind := kinds(column)
+				return kind != api.ColumnWhole && kind != api.ColumnNumber && kind != api.ColumnNumbers && kind != api.ColumnTruth
+			}
+			if err := fill(&jsonLines{out: buffer, isText: isText}); err != nil {
+				return err
+			}
+			return buffer.Flush()
+		}
+		w := csv.NewWriter(buffer)
+		if ending == ".tsv" {
+			w.Comma = '\t'
+		}
+		if err := fill(w); err != nil {
+			return err
+		}
+		w.Flush()
+		return errors.Join(w.Error(), buffer.Flush())
+	})
+}
+
+// replace writes a file that appears whole or not at all, in the place of one that is there.
+func replace(target string, fill func(*os.File) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(target), ".easeml-*")
 	if err != nil {
 		return err
@@ -71,27 +109,10 @@ func writeTable(target string, isText func(column string) bool, fill func(record
 			os.Remove(file.Name())
 		}
 	}()
-	buffer := bufio.NewWriterSize(file, 1<<16)
-	ending := strings.ToLower(filepath.Ext(target))
-	if ending == ".jsonl" {
-		if isText == nil {
-			isText = func(string) bool { return false }
-		}
-		err = fill(&jsonLines{out: buffer, isText: isText})
-	} else {
-		w := csv.NewWriter(buffer)
-		if ending == ".tsv" {
-			w.Comma = '\t'
-		}
-		if err = fill(w); err == nil {
-			w.Flush()
-			err = w.Error()
-		}
-	}
-	if err != nil {
+	if err := fill(file); err != nil {
 		return err
 	}
-	if err := errors.Join(buffer.Flush(), file.Chmod(0o644), file.Close()); err != nil {
+	if err := errors.Join(file.Chmod(0o644), file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), target)

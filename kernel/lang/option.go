@@ -50,7 +50,7 @@ var options = map[string][]OptionDoc{
 			Values: []string{"accuracy", "balanced_accuracy", "f1", "average_precision", "roc_auc", "log_loss", "r2", "mae", "rmse", "iou", "token_accuracy"}},
 		{Name: "seed", Type: OptionWhole, Default: "0", Doc: "start of all chance: the same seed gives the same trials"},
 		{Name: "test", Type: OptionShare, Default: "0.2, from 1,000 examples 0.15", Doc: "share of the examples that the search never uses"},
-		{Name: "folds", Type: OptionWhole, Default: "5 below 300 examples, else none", Min: 2, Doc: "number of folds instead of a validation part"},
+		{Name: "folds", Type: OptionWhole, Default: "5 below 1,000 examples, else none", Min: 2, Doc: "number of folds instead of a validation part"},
 		{Name: "budget", Type: OptionDuration, Default: "none", Doc: "device time after which the task rests"},
 		{Name: "share", Type: OptionSwitch, Default: "off", Doc: "search together with equal tasks of the class"},
 	},

@@ -87,6 +87,8 @@ type Result struct {
 	Unsure  int
 	Drift   []trial.Drift // what lies otherwise than in what the model learned from
 	Seconds float64
+	Columns map[string]string // kinds of the rows' own columns, where they are known
+	Fields  map[string]string // likewise of the answers
 }
 
 // Close removes the file.
@@ -138,7 +140,8 @@ func (s *Service) Answer(ctx context.Context, r Request) (Result, error) {
 		os.Remove(path)
 		return Result{}, worded(err)
 	}
-	return Result{Path: path, Answers: int(done.Answers), Refused: int(done.Refused), Unsure: int(done.Unsure), Drift: done.Drift, Seconds: done.Seconds}, nil
+	return Result{Path: path, Answers: int(done.Answers), Refused: int(done.Refused), Unsure: int(done.Unsure), Drift: done.Drift, Seconds: done.Seconds,
+		Columns: done.Columns, Fields: done.Fields}, nil
 }
 
 // Prepare loads a model in the background, for a question that will most

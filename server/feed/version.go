@@ -104,12 +104,13 @@ func contentOf(e store.Example) (c content, err error) {
 }
 
 // Protocol says how candidates are compared on these parts: on the validation
-// part where there is one, else on 5 folds of the training part.
+// part where it is a tenth or more of what isn't tested, else on 5 folds of both. (Of a
+// task that has grown beyond the size from which there is one, it is small at first.)
 func Protocol(parts trial.Parts, folds *int) trial.Protocol {
 	if folds != nil {
 		return trial.Protocol{Kind: "folds", K: *folds}
 	}
-	if parts.Validation > 0 {
+	if parts.Validation > 0 && 10*parts.Validation >= parts.Train+parts.Validation {
 		return trial.Protocol{Kind: "holdout"}
 	}
 	return trial.Protocol{Kind: "folds", K: 5}

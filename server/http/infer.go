@@ -351,7 +351,7 @@ func (s *server) sendAnswers(result answer.Result, m model, lines *lineWriter) e
 	}
 	done := &api.Inferred{
 		Answers: result.Answers, Refused: result.Refused, Unsure: result.Unsure, Seconds: finite(result.Seconds),
-		Version: m.best.Version, Best: m.best,
+		Columns: result.Columns, Fields: result.Fields, Version: m.best.Version, Best: m.best,
 	}
 	for _, d := range result.Drift {
 		done.Drift = append(done.Drift, api.Drift{Field: d.Field, Message: d.Message})

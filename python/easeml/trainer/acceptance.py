@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Callable, Iterator
 
 import numpy as np
@@ -92,6 +93,8 @@ def accept(feed: "Feed") -> None:
     n = len(rows.rows)
     keep = np.ones(n, dtype=bool)
     target, labels = _settle(feed, values, known, keep)
+    if feed.target is None and target is not None and target.is_classes and feed.typed:
+        target = replace(target, type=feed.label_kind)
     stored = settle(program, target)
     kept = np.flatnonzero(keep)
     values = {name: _rows(v, kept) for name, v in values.items()}
@@ -119,7 +122,7 @@ def accept(feed: "Feed") -> None:
 
     numbers = int(spec.get("first_number") or 1) + np.arange(len(new), dtype=np.int64)
     total = len(known) + len(new)
-    split = plan(total, spec.get("folds"), spec.get("test"))
+    split = plan(total, spec.get("folds"), spec.get("test"), ordered=bool(len(rows.order)))
     target, strata, known_strata = _strata(target, outputs, known, new)
     order = _ranks([rows.order[i] for i in kept[new]]) if len(rows.order) else None
     feed.inputs = np.unique(inputs[len(known):][new], return_inverse=True)[1] if len(known) else inputs

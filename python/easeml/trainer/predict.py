@@ -15,7 +15,7 @@ import os
 import sys
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .door import knock
@@ -80,6 +80,8 @@ class _Rows:
     echo: list[dict] | None
     places: list[str] | None = None
     """Each row's own file, where rows are pictures."""
+    kinds: dict[str, str] = field(default_factory=dict)
+    """Of the columns that are echoed, where the file has types."""
 
 
 class Predictor:
@@ -120,6 +122,7 @@ class Predictor:
     def answer(self, request: dict) -> dict:
         """Answer all rows of a request's sources into its ``out``; the counts. Raises `Fault`, and then nothing is written."""
         import numpy as np
+        from .convert import wider
         from .examples import Examples
         from .readers import Options
         begun = time.monotonic()
@@ -133,6 +136,11 @@ class Predictor:
         self._check_ranges(blocks)
         drift = self._drift(blocks)
         answers = refused = unsure = 0
+        kinds: dict[str, str] = {}
+        for b in blocks:
+            for column, kind in b.kinds.items():
+                kinds[column] = wider(kinds.get(column, ""), kind)
+        kinds = {column: kind for column, kind in kinds.items() if kind}
         out = Path(request["out"])
         partial = out.with_name(out.name + ".partial")
         top = options.one("top")
@@ -159,7 +167,14 @@ class Predictor:
                         refused += 1
                     f.write(dump(line) + "\n")
         os.replace(partial, out)
-        return {"answers": answers, "refused": refused, "unsure": int(unsure), "drift": drift, "seconds": round(time.monotonic() - begun, 4)}
+        return {"answers": answers, "refused": refused, "unsure": int(unsure), "drift": drift, "columns": kinds, "fields": self._kinds(), "seconds": round(time.monotonic() - begun, 4)}
+
+    def _kinds(self) -> dict[str, str]:
+        """What kind of column each answer makes; nothing for labels that came in no typed column."""
+        model = self.model
+        if model.target.is_classes:
+            return {f.name: model.target.type for f in model.program.outputs[:1] if model.target.type}
+        return {f.name: "number" if f.size == 1 else "numbers" for f in model.program.outputs}
 
     def _put(self, line: dict, predicted, show: bool, top: int | None) -> None:
         """Put a row's answer, and how sure it is, into its line; of a series of labels: on average over its steps."""
@@ -225,7 +240,8 @@ class Predictor:
             n = len(block.rows)
             good = np.ones(n, dtype=bool)
             good[list(refused)] = False
-            out.append(_Rows(name, [int(r) for r in block.rows], good, columns, refused, _echo(source, block) if source.text else None, places))
+            echoed, kinds = _echo(source, block) if source.text else (None, {})
+            out.append(_Rows(name, [int(r) for r in block.rows], good, columns, refused, echoed, places, kinds))
         return out
 
     def _drift(self, blocks: list[_Rows]) -> list[dict]:
@@ -345,9 +361,9 @@ def _figure(x: float) -> str:
     return f"{x:,.0f}" if float(x).is_integer() and abs(x) < 1e12 else f"{x:.4g}"
 
 
-def _echo(source, block) -> list[dict]:
-    """Each row's own columns, as text."""
-    from .convert import text_of
+def _echo(source, block) -> tuple[list[dict], dict[str, str]]:
+    """Each row's own columns, as text, and their kinds where the file has types."""
+    from .convert import kind_of, text_of
 
     def text(v) -> str:
         if isinstance(v, (list, dict)):
@@ -358,4 +374,5 @@ def _echo(source, block) -> list[dict]:
     if source.kind == "pictures" and source.layout == "folders":
         names = ["file"]
     columns = [block.columns[n] for n in names]
-    return [{n: text(c[i]) for n, c in zip(names, columns)} for i in range(len(block.rows))]
+    kinds = {n: kind_of(c) for n, c in zip(names, columns)} if source.typed else {}
+    return [{n: text(c[i]) for n, c in zip(names, columns)} for i in range(len(block.rows))], kinds

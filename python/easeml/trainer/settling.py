@@ -105,7 +105,7 @@ def settle_labels(f: Field, count: int, texts: Sequence[str | None], target: Tar
         if cache[t] is None:
             refused[i] = unknown_label(t, f.name, labels)
         out.append(cache[t])
-    return Settled(Target("classes", labels), out, refused)
+    return Settled(Target("classes", labels, type=target.type if target is not None else ""), out, refused)
 
 
 def is_one_hot(values: np.ndarray) -> bool:
