@@ -44,7 +44,7 @@ type Findings struct {
 	Suspects []Suspect `json:"suspects,omitempty"` // the likeliest first
 
 	Part    string   `json:"part,omitempty"`    // explain: measured on these Of rows: test | held_out | all; train: compared with them
-	Measure string   `json:"measure,omitempty"` // what is lost: right (answers) | right_by_class | probability (of the right class) | off (the error, in its own unit)
+	Measure string   `json:"measure,omitempty"` // what is lost: right (answers) | right_by_class | probability (of the right class) | off (the error, in its own unit); growth: right, off, or the metric's name
 	Uses    []Use    `json:"uses,omitempty"`    // the most important first
 	Example int      `json:"example,omitempty"`
 	Truth   *string  `json:"truth,omitempty"` // the example's label; nil where it has none
@@ -53,7 +53,7 @@ type Findings struct {
 	Seen    bool     `json:"seen,omitempty"` // the model has learned from the example
 	Nearest []Near   `json:"nearest,omitempty"`
 
-	Half        float64  `json:"half,omitempty"`    // growth: the mean loss with half of what it learned from: the share of wrong answers, or how far off
+	Half        float64  `json:"half,omitempty"`    // growth: the mean loss with half of what it learned from: the share of wrong answers, how far off, or what a score lacks to 1
 	Whole       float64  `json:"whole,omitempty"`   // and with all of it
 	Doubled     *float64 `json:"doubled,omitempty"` // and likely with twice as much; nil where Of rows can't tell
 	GainLow     float64  `json:"gain_low,omitempty"`

@@ -55,11 +55,8 @@ func (c *cell) further(ctx context.Context, task taken, r api.Report) (more []ap
 		return nil
 	}
 	kinds := []string{api.StudyGrowth}
-	switch {
-	case len(r.Task.Labels) == 0:
+	if len(r.Task.Labels) == 0 {
 		kinds = []string{api.StudyExplain, api.StudyGrowth}
-	case r.Task.Metric.Name != "accuracy":
-		return nil // what is foretold is the share of right answers
 	}
 	for _, kind := range kinds {
 		found, err := call(ctx, &c.session, func(client *api.Client) (api.Findings, error) {

@@ -144,6 +144,19 @@ func growthWords(f api.Findings) string {
 		}
 		return fmt.Sprintf("Twice as many examples: off by about %s (half as many: %s)", own(*f.Doubled, f.Of), own(f.Half, f.Of))
 	}
+	if f.Measure != "right" { // a score, of which the findings hold what it lacks to 1, or a loss
+		m := measureOf(f.Measure)
+		say := func(x float64) string {
+			if m.form == loss {
+				return own(x, f.Of)
+			}
+			return fraction(1-x, api.Estimate{N: f.Of})
+		}
+		if f.Doubled == nil {
+			return fmt.Sprintf("Twice as many examples: hardly better, as far as %s can tell (with half of them %s %s)", several(f.Of, "test example"), m.name, say(f.Half))
+		}
+		return fmt.Sprintf("Twice as many examples: %s about %s (with half of them %s)", m.name, say(*f.Doubled), say(f.Half))
+	}
 	d := digits(api.Estimate{Value: 1 - f.Whole, N: f.Of})
 	if f.Doubled == nil {
 		return fmt.Sprintf("Twice as many examples: hardly better, as far as %s can tell (with half of them it had %s)", several(f.Of, "test example"), percent(1-f.Half, d))

@@ -173,7 +173,9 @@ func goldens() map[string]Output {
 			Pairs:   []api.Pair{{Truth: "8", Answer: "1", N: 2}, {Truth: "8", Answer: "3", N: 1}, {Truth: "3", Answer: "8", N: 1}},
 			Classes: []api.OfClass{{Label: "1", Right: 170, N: 170}, {Label: "3", Right: 23, N: 24}, {Label: "8", Right: 19, N: 22}},
 			Weakest: &api.OfClass{Label: "8", Right: 19, N: 22}, Sure: &api.RightOfN{Right: 209, N: 210}, Unsure: &api.RightOfN{Right: 3, N: 6}}}),
-		"best-growth": Best("digits", api.Report{Task: final.Task, Best: final.Best}, api.Findings{Kind: "growth", Of: 216, Measure: "right", Half: 0.03, Whole: 0.019, Doubled: ptr(0.012)}),
+		"best-growth":      Best("digits", api.Report{Task: final.Task, Best: final.Best}, api.Findings{Kind: "growth", Of: 216, Measure: "right", Half: 0.03, Whole: 0.019, Doubled: ptr(0.012)}),
+		"best-growth-f1":   Best("digits", api.Report{Task: final.Task, Best: final.Best}, api.Findings{Kind: "growth", Of: 216, Measure: "f1", Half: 0.2, Whole: 0.13, Doubled: ptr(0.0845)}),
+		"best-growth-loss": Best("digits", api.Report{Task: final.Task, Best: final.Best}, api.Findings{Kind: "growth", Of: 216, Measure: "log_loss", Half: 0.42, Whole: 0.4}),
 		"best-numbers-more": Best("diabetes", api.Report{Task: diabetes().Task, Best: diabetes().Best}, api.Findings{Kind: "explain", Of: 89, Part: "test", Measure: "off", Uses: []api.Use{
 			{Name: "s5", Lost: 7.9, Noise: 2.2, Beyond: true}, {Name: "bmi", Lost: 6.1, Noise: 2.3, Beyond: true}, {Name: "bp", Lost: 3.5, Noise: 1.3, Beyond: true},
 			{Name: "s1", Lost: 0.1, Noise: 1}, {Name: "s2", Lost: 0.1, Noise: 1}, {Name: "s3", Lost: 0.1, Noise: 1}, {Name: "s4", Lost: 0.1, Noise: 1}, {Name: "age", Lost: -0.1, Noise: 1}}},
