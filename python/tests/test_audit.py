@@ -38,7 +38,7 @@ def left(tmp_path_factory):
     for name, part in (("a.csv", lines[:330]), ("b.csv", lines[330:])):
         (home / name).write_text("size,code,patient,kind\n" + "\n".join(part) + "\n")
     text = f'schema t {PROGRAM}\nfeed t "a.csv" with group = patient\nfeed t "b.csv" with group = patient\nrefine t off 7, 9\nwait t until final or 2m\nbest t\ntasks\nmodels t\nfeed t as is\nbest t\nfeed t as is'
-    with private.served(home) as environment:
+    with private.served(private.environment(home)) as environment:
         said = subprocess.run([BINARY, "run", "-"], input=text, env=environment, cwd=home, check=True, capture_output=True, text=True).stdout
     return said, home / "state"
 

@@ -40,7 +40,7 @@ def work(tmp_path_factory):
     text = f'schema t {PROGRAM}\nfeed t "fed.parquet"\nwait t until quality >= 0.9 or final or 2m\nstop t\n' + "\n".join(
         f'infer t "new.{source}" into "{source}.{ending}" with probabilities = on' for source in ("parquet", "csv") for ending in ("parquet", "arrow", "feather", "jsonl")
     ) + '\nmodels t into "board.parquet"'
-    with private.served(home) as environment:
+    with private.served(private.environment(home)) as environment:
         subprocess.run([BINARY, "run", "-"], input=text, env=environment, cwd=home, check=True, capture_output=True, text=True)
     return home
 
