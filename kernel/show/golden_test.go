@@ -209,7 +209,7 @@ func goldens() map[string]Output {
 		"tasks-doubt":           Tasks("alice", []api.Task{final.Task, doubted.Task}),
 		"tasks-none":            Tasks("alice", nil),
 		"infer":                 Inferred(Preview{Name: "digits", Sources: []string{`"new.npz"`}, Into: "answers.csv", Columns: true, Metric: "accuracy", Answers: answers, Inferred: in}),
-		"infer-doubt":           Inferred(Preview{Name: "diabetes", Metric: "r2", Doubts: numbersDoubted.Doubts, Answers: offAnswers, Inferred: off}),
+		"infer-doubt":           Inferred(Preview{Name: "diabetes", Sources: []string{`"new.csv"`}, Metric: "r2", Doubts: numbersDoubted.Doubts, Answers: offAnswers, Inferred: off}),
 		"infer-drift":           Inferred(Preview{Name: "digits", Into: "answers.csv", Metric: "accuracy", Answers: answers, Inferred: drifted}),
 		"infer-numbers-refused": Inferred(Preview{Name: "diabetes", Sources: []string{`"new.csv"`}, Metric: "r2", Answers: offAnswers, Refused: offAnswers[1:2], Inferred: off}),
 		"infer-waiting":         WaitingForModel("digits", beginning()),
