@@ -114,7 +114,7 @@ type Task struct {
 	Guess       *Guess         `json:"guess"`
 	Best        *Best          `json:"best"`
 	Doubts      []Warning      `json:"doubts,omitempty"` // that spoil its figures, and that nobody has said are fine
-	Candidates  int            `json:"candidates"` // without the guess, as everywhere
+	Candidates  int            `json:"candidates"`       // without the guess, as everywhere
 	Tried       int            `json:"tried"`
 	Failed      int            `json:"failed"` // tried without a result, or nothing here can run them
 	Running     int            `json:"running"`
