@@ -21,7 +21,7 @@ func (s *search) open(a *Allocator, k int, running bool) bool {
 }
 
 // resolutionAt is the difference of quality that counts: as given, else one standard error of a share measured on the
-// validation examples (15 % of all from 300 examples on, below that the folds together: 80 %), at the best quality.
+// validation examples (15 % of all from 1,000 examples on, below that the folds together: 80 %), at the best quality.
 func (s *search) resolutionAt(best float64) float64 {
 	if s.resolution > 0 {
 		return s.resolution
@@ -30,7 +30,7 @@ func (s *search) resolutionAt(best float64) float64 {
 		return 0.005
 	}
 	n := 0.15 * float64(s.examples)
-	if s.examples < 300 {
+	if s.examples < 1000 {
 		n = 0.8 * float64(s.examples)
 	}
 	n = max(n, 5)

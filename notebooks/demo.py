@@ -133,6 +133,9 @@ def main(names: list[str]) -> int:
         turns = subprocess.run([sys.executable, HERE / "turns.py", OUT / "state"], capture_output=True, text=True, check=False).stdout
     finally:
         server.end(signal.SIGTERM)
+    looked = subprocess.run([sys.executable, ROOT / "python" / "tests" / "audit.py", OUT / "state"], capture_output=True, text=True)
+    if looked.returncode:
+        faults.append("The audit of the server's state: " + looked.stderr.strip().splitlines()[-1])
     say("done; no process is left")
 
     if turns:

@@ -48,6 +48,15 @@ def test_regions_of_pictures_and_growth(warm, tmp_path):
     assert more["doubled"] is None or more["doubled"] <= more["whole"]
 
 
+@pytest.mark.parametrize("metric", ["balanced_accuracy", "log_loss", "roc_auc", "f1"])
+def test_growth_by_other_metrics(warm, tmp_path, metric):
+    ask = _model(warm, tmp_path, DIGITS, digits(tmp_path, slice(0, 500)), "logistic.c1", metric=metric)
+    more = ask("growth", "growth")
+    assert more["measure"] == metric and more["half"] > 0 and more["whole"] > 0
+    assert more["gain_low"] <= more["half"] - more["whole"] <= more["gain_high"]
+    assert more["doubled"] < more["whole"] if more["gain_low"] > 0 else more["doubled"] is None
+
+
 def test_numbers_are_told_in_their_own_unit(warm, tmp_path):
     prices = program(SHOP["input"]["fields"], [{"name": "price", "tensor": [1]}])
     rows = [{**{k: v for k, v in r.items() if k != "kind"}, "price": 3 * float(r["weight"])} for r in shop_rows(400)]

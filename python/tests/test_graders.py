@@ -28,15 +28,10 @@ c.ExecutePreprocessor.timeout = 600
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A Jupyter and an easeml of their own, with a table to learn from; the private server is stopped at the end."""
-    if not BINARY.exists():
-        pytest.skip(f"there is no {BINARY}: run make build first")
+    """A Jupyter and an easeml of their own, with a table to learn from; the private server is stopped and audited at the end."""
     home = tmp_path_factory.mktemp("graders")
-    environment = private.jupyter(home) | {
-        "HOME": str(home),
-        # nbgrader calls its database's tool by name.
-        "PATH": str(pathlib.Path(sys.executable).parent) + os.pathsep + os.environ["PATH"],
-    }
+    # nbgrader calls its database's tool by name.
+    base = os.environ | {"HOME": str(home), "PATH": str(pathlib.Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]}
 
     def run(*command, folder=home, status=0):
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
@@ -46,8 +41,8 @@ def home(tmp_path_factory):
     rows = [f"{(i % 2) * 4 + (i * 7 % 5) / 4},{(i * 3 % 7) / 7},{('short', 'long')[i % 2]}" for i in range(160)]
     (home / "boxes.csv").write_text("width,height,kind\n" + "\n".join(rows) + "\n")
     (home / "new.csv").write_text("width,height\n0.2,0.5\n4.4,0.1\n")
-    yield home, run
-    run(BINARY, "server", "stop")
+    with private.served(private.jupyter(home, base)) as environment:
+        yield home, run
 
 
 def code(*cells):

@@ -217,7 +217,7 @@ def test_groups_never_straddle_and_order_tests_the_latest(tmp_path):
     of: dict = {}
     for row, part in zip(fed.index["row"], fed.index["part"]):
         of.setdefault(rows[row - 2]["patient"], set()).add(part)
-    assert all(len(parts) == 1 for parts in of.values()) and {"train", "validation", "test"} == set().union(*of.values())
+    assert all(len(parts) == 1 for parts in of.values()) and {"train", "test"} == set().union(*of.values())
     plain = feed(tmp_path / "2", SHOP, path)
     assert [(w["code"], w["fix"]) for w in plain.profile["warnings"]] == [("repeated_entities", "with group = patient"), ("dates", "with order = day")]
     timed = feed(tmp_path / "3", SHOP, path, options={"order": "day"})
@@ -232,6 +232,11 @@ def test_small_data_has_folds_and_tiny_data_no_test_part(tmp_path):
     assert tiny.profile["parts"] == {"train": 50, "validation": 0, "test": 0}
     chosen = feed(tmp_path / "3", SHOP, tmp_path / "a.csv", folds=3, test=0.4)
     assert chosen.profile["protocol"] == {"kind": "folds", "k": 3} and chosen.profile["parts"]["test"] == 60
+    known = {"target": small.profile["target"], "known": small.known(), "first_number": 151}
+    more = feed(tmp_path / "4", SHOP, write_csv(tmp_path / "c.csv", shop_rows(849, seed=1)), **known)
+    assert more.profile["protocol"]["kind"] == "folds" and more.profile["parts"]["validation"] == 0
+    large = feed(tmp_path / "5", SHOP, write_csv(tmp_path / "d.csv", shop_rows(850, seed=1)), **known)
+    assert large.profile["protocol"] == {"kind": "holdout"} and large.profile["parts"] == {"train": 700, "validation": 150, "test": 150}
 
 
 def test_warnings_and_rare_classes(tmp_path):

@@ -6,7 +6,6 @@ The kernel is installed into a temporary Jupyter folder. The program is the one 
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,28 +20,16 @@ from jupyter_client.kernelspec import KernelSpecManager
 import private
 from private import BINARY
 
-HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = "{input: {[a :: Tensor[2]], []}, output: {[kind :: Class[2]], []}}"
 
 folder = None
-inside = None
 
 
 def setUpModule():
-    global folder, inside
-    if not BINARY.exists():
-        raise unittest.SkipTest(f"there is no {BINARY}: run make build first")
-    folder = tempfile.mkdtemp(prefix="easeml-kernel-test-")
-    inside = unittest.mock.patch.dict(os.environ, private.jupyter(pathlib.Path(folder)), clear=True)
-    inside.start()
-
-
-def tearDownModule():
-    if folder is None:
-        return
-    subprocess.run([BINARY, "server", "stop"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    inside.stop()
-    shutil.rmtree(folder, ignore_errors=True)
+    global folder
+    folder = unittest.enterModuleContext(tempfile.TemporaryDirectory(prefix="easeml-kernel-test-"))
+    own = unittest.enterModuleContext(private.served(private.jupyter(pathlib.Path(folder))))
+    unittest.enterModuleContext(unittest.mock.patch.dict(os.environ, own, clear=True))
 
 
 class KernelTests(jkt.KernelTests):

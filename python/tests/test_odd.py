@@ -1,39 +1,4 @@
-"""What is odd in people's data: a stated policy each, with place and remedy; and a test for each kind of bug that peers were told of.
-
-Kinds of bugs, as listed in the notes on peers (number: what holds here, and where it is tested):
-
- 1  a rare class missing in a fold              test_a_class_of_one_or_two_costs_nothing; test_run.test_a_class_with_two_examples_costs_no_trial
- 2  classes dropped in silence                  test_every_class_is_counted
- 3  two text classes as multiclass              test_two_classes_of_text
- 4  early stopping on one class or few rows     test_run (FEW_TO_STOP); test_five_examples_in_all
- 5  NaN or infinity in the target               test_targets_that_are_missing_or_infinite; test_ingest.test_numbers_out_of_place_in_the_target
- 7  labels must be 0..k-1                       test_labels_of_any_type; test_families.test_fits_saves_loads_and_answers_alike
- 8  0/1 taken as numbers                        test_labels_of_any_type (the declared output decides)
-10  fewer examples of a class than folds        as 1
-11  train and validation overlap                test_parts_are_disjoint_and_add_up
-12  groups ignored, duplicates on both sides    test_parts_are_disjoint_and_add_up; test_ingest.test_groups_never_straddle_and_order_tests_the_latest
-13  the score has been seen in training         test_predict.test_the_test_figure_is_what_infer_gives
-14  a split by time made twice                  test_ingest.test_groups_never_straddle_and_order_tests_the_latest
-16  constant and empty columns                  test_constant_and_empty_columns
-17  a missing category                          test_missing_is_a_state_of_its_own
-19  dates mixed, with zones, out of range       test_dates
-20  orientation in EXIF                         test_pictures.test_the_whole_picture_is_kept_and_turned_upright
-22  pictures of mixed modes and sizes           test_pictures.test_one_form_for_every_mode_and_size; test_pictures_of_every_kind_in_one_folder
-24  pictures cropped                            test_pictures.test_the_whole_picture_is_kept_and_turned_upright
-26  NaN becomes the best                        test_run.test_a_metric_that_is_undefined_fails_the_trial
-27, 29  a trial that reports nothing            test_run.test_bad_trials_say_why; Go: engine.TestEndsThatAreNoResult, engine.TestNoFirstEvent
-28  NaN in JSON and storage                     Go: trial.TestNumber
-30, 40  a killed worker                         Go: search.TestRestart, allocator.TestOutcomes, engine.TestWarmParentKilled
-31  stale locks, torn last lines                Go: cmd.TestKillRestartAndStrangers, trial.TestEventsInPieces
-32  a restart decides otherwise                 Go: allocator.TestPropertySnapshotKeepsDecisions
-33  the same configuration again                Go: allocator.TestEveryCandidateOnceUnderEveryPolicy
-34  the metric's direction                      test_metrics.test_quality, test_metrics.test_an_unknown_metric_names_those_there_are
-35  out of memory                               test_run.test_over_its_memory; Go: engine.TestMemoryLimit
-36  no model within the budget                  test_one_class_only_is_said; Go: http.TestInferWaitsForAModel
-37  settings that do nothing                    Go: lang's option tests (an unknown option is an error)
-38  an exported model answers otherwise         test_families.test_fits_saves_loads_and_answers_alike
-39  the last report is lost                     test_serve.test_each_event_nudges_and_the_end_is_told
-"""
+"""What is odd in people's data: a stated policy each, with place and remedy. Which test holds which kind of bug that peers were told of: docs/data-bugs.md."""
 
 from __future__ import annotations
 
@@ -42,8 +7,10 @@ import shutil
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
+from pyarrow import feather, parquet
 
 from easeml.trainer.convert import day_of
 from folders import choose, feed, program, result, trial, version, write_csv
@@ -228,6 +195,21 @@ def test_truth_values(tmp_path):
         assert fed.profile["examples"]["rejected"] == (39 if i == 99 else len(fed.rejects))
         got = [v[0] for v in fed.examples["wild"][:2]] if len(fed.examples["wild"]) > 2 else None
         assert got in ([1.0, 0.0], None)
+
+
+def test_a_table_without_rows_is_said_to_be_one(tmp_path):
+    """A header alone; beside a file with rows it costs nothing."""
+    for ending, head in {"csv": "x,kind", "tsv": "x\tkind\n", "arrow": None, "parquet": None}.items():
+        path = tmp_path / f"empty.{ending}"
+        if head:
+            path.write_text(head)
+        else:
+            t = pa.table({"x": pa.array([], pa.float64()), "kind": pa.array([], pa.string())})
+            feather.write_feather(t, path) if ending == "arrow" else parquet.write_table(t, path)
+        last = feed(tmp_path / ending, ONE, path).last
+        assert last["type"] == "failed" and last["message"] == f"empty.{ending} has no rows, only names of columns.", last
+    fed = feed(tmp_path / "two", ONE, tmp_path / "empty.csv", write_csv(tmp_path / "some.csv", rows(["a", "b", "c"] * 4)))
+    assert fed.profile["examples"]["accepted"] == 12
 
 
 def test_constant_and_empty_columns(tmp_path):

@@ -7,12 +7,14 @@ import json
 import pathlib
 import subprocess
 import urllib.request
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
+import private
 from audit import audit
-from private import BINARY, environment
+from private import BINARY
 
 PROGRAM = "{ input: {[image :: Tensor[8, 8, 1]], []}, output: {[digit :: Class[10]], []} }"
 
@@ -20,12 +22,10 @@ PROGRAM = "{ input: {[image :: Tensor[8, 8, 1]], []}, output: {[digit :: Class[1
 class Lab:
     """A folder with files, a private server, and statements that are run there."""
 
-    def __init__(self, folder: pathlib.Path):
-        if not BINARY.exists():
-            pytest.skip(f"there is no {BINARY}: run make build first")
+    def __init__(self, folder: pathlib.Path, environment: Mapping[str, str]):
         self.folder, self.state = folder / "work", folder / "state"
         self.folder.mkdir()
-        self.environment = environment(folder)
+        self.environment = environment
 
     def run(self, statements: str, status: int = 0) -> str:
         """What the statements print; with another status than 0, what they say is wrong."""
@@ -47,14 +47,11 @@ class Lab:
         with urllib.request.urlopen(request, timeout=300) as answer:
             return [json.loads(line) for line in answer.read().splitlines() if line.strip()]
 
-    def stop(self) -> None:
-        subprocess.run([BINARY, "server", "stop"], env=self.environment, check=True, stdout=subprocess.DEVNULL)
 
 @pytest.fixture
 def lab(tmp_path):
-    lab = Lab(tmp_path)
-    yield lab
-    lab.stop()
+    with private.served(private.environment(tmp_path)) as environment:
+        yield Lab(tmp_path, environment)
 
 
 def test_correcting_suspects_pays(lab):
@@ -90,8 +87,8 @@ def test_correcting_suspects_pays(lab):
     assert "corrected" in out and "the model of before is scored again" in out
     after = right()
     print(f"\nright of {len(new)} new digits: {before:.3f} with the wrong labels, {after:.3f} after correcting the suspects")
-    # The model that is served is chosen anew by 46 examples, which tell little apart: how much better the same
-    # model gets is asserted in test_study.
+    # Which model is served is chosen anew, robust ones before as after; in three draws 0.916, 0.925, 0.935 became 0.963,
+    # 0.939, 0.954, of 0.97 with all labels right. How much better the same model gets is asserted in test_study.
     assert after > before
 
     assert audit(lab.state) == len(lab.ask("/tasks/ME/d/versions")[0]) > 3

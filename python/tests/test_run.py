@@ -92,7 +92,7 @@ def test_a_version_of_several_feeds(warm, tmp_path, made):
     data = version(tmp_path / "data", first, second)
     path = trial(tmp_path / "t", second, data, SHOP, made["shop"][3]["logistic.c1"])
     warm.run(path)
-    assert result(path)["outcome"] == "ok" and result(path)["n"] == second.profile["parts"]["validation"] > 30
+    assert result(path)["outcome"] == "ok" and result(path)["n"] == second.profile["parts"]["train"] > 300
 
 
 # -- what goes wrong is a result too

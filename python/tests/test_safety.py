@@ -21,6 +21,7 @@ from easeml.trainer.program import Field
 from folders import Fed, feed, program
 from tables import KINDS, PLANTS, make, plants
 from test_decode import DEEP, fits, npy, tiff
+from test_old_sheets import write as old_sheet
 from test_pictures import PETS, packed, pets, png, tar
 from test_series import TREES, WAVES, trees, waves
 
@@ -38,6 +39,8 @@ OTHERS = {
     "waves.ts": (WAVES, _series),
     "trees.jsonl": (TREES, lambda path: path.write_text("\n".join(map(json.dumps, trees(20))))),
     "pets.zip": (PETS, lambda path: packed(path, pets(12), zipfile.ZIP_DEFLATED)),
+    "plants.xls": (PLANTS, old_sheet),
+    "plants.xlsb": (PLANTS, old_sheet),
     "pets.tar": (PETS, lambda path: tar(path, pets(12))),
 }
 

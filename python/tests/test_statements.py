@@ -15,11 +15,8 @@ from private import BINARY, ROOT
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Runs the file with a private server of its own, which is stopped at the end."""
-    if not BINARY.exists():
-        pytest.skip(f"there is no {BINARY}: run make build first")
+    """Runs the file with a private server of its own, which is stopped and audited at the end."""
     home = tmp_path_factory.mktemp("statements")
-    environment = private.environment(home)
     subprocess.run([sys.executable, ROOT / "notebooks" / "make_data.py"], check=True, stdout=subprocess.DEVNULL)
     work = home / "work"
     work.mkdir()
@@ -31,8 +28,8 @@ def run(tmp_path_factory):
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         return done.stdout, work
 
-    yield run
-    subprocess.run([BINARY, "server", "stop"], check=True, env=environment, stdout=subprocess.DEVNULL)
+    with private.served(private.environment(home)) as environment:
+        yield run
 
 
 def test_as_a_person_reads_it(run):

@@ -25,7 +25,8 @@ def test_the_same_rows_come_out_of_every_kind(tmp_path, kind):
     assert [v[0] for v in fed.examples["seen"]] == [day_of(r["seen"]) for r in rows]
     assert [v[0] for v in fed.examples["wild"]] == [float(r["wild"]) for r in rows]
     assert fed.index["label"] == [r["kind"] for r in rows]
-    assert fed.profile["target"] == {"kind": "classes", "labels": ["oak", "elm"]}
+    types = {} if kind.endswith((".csv", ".tsv", ".txt")) or "packed.csv" in kind else {"type": "text"}
+    assert fed.profile["target"] == {"kind": "classes", "labels": ["oak", "elm"], **types}
 
 
 @pytest.fixture(scope="module")

@@ -58,19 +58,14 @@ def test_series_are_translated_without_it(tmp_path, bare):
 
 
 def test_the_schema_says_it_and_the_search_goes_without(tmp_path, bare):
-    if not BINARY.exists():
-        pytest.skip(f"there is no {BINARY}: run make build first")
     whole = candidates(tmp_path, bare)
     deep = sum("missing" in c for c in whole.values())
     light = sum("missing" not in c and not c["baseline"] for c in whole.values())
     rows = [{"image": [[[i % 7]] * 8] * 8, "digit": i % 2} for i in range(60)]
-    environment = private.environment(tmp_path, bare)
     text = ("schema digits {input: {[image :: Tensor[8, 8, 1]], []}, output: {[digit :: Class[2]], []}}\n"
             f"feed digits {json.dumps(rows)}\nstop digits\nprint digits.candidates")
-    try:
+    with private.served(private.environment(tmp_path, bare)) as environment:
         out = subprocess.run([BINARY, "run", "-"], input=text, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    finally:
-        subprocess.run([BINARY, "server", "stop"], env=environment, check=True, stdout=subprocess.DEVNULL)
     words = "1 deep one needs" if deep == 1 else f"{deep} deep ones need"
     assert f"{words} PyTorch, which is not installed where models are trained." in " ".join(out.split()), out
     assert f"{light} candidates, all light" in out, out

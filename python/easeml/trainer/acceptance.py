@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Callable, Iterator
 
 import numpy as np
@@ -82,6 +83,8 @@ def accept(feed: "Feed") -> None:
     n = len(rows.rows)
     keep = np.ones(n, dtype=bool)
     target, labels = _settle(feed, values, known, keep)
+    if feed.target is None and target is not None and target.is_classes and feed.typed:
+        target = replace(target, type=feed.label_kind)
     stored = settle(program, target)
     if target is not None and target.kind in ("classes", "tokens"):
         none = Worded(np.zeros(0, dtype=np.int32), []) if target.is_classes else seen(Tokens(rows.spill))
@@ -110,7 +113,7 @@ def accept(feed: "Feed") -> None:
     known_count = len(kept) - len(new)
     at = kept if len(new) == len(kept) else kept[new]
 
-    split = plan(len(known) + len(new), spec.get("folds"), spec.get("test"))
+    split = plan(len(known) + len(new), spec.get("folds"), spec.get("test"), ordered=bool(len(rows.order)))
     columns, outputs = chosen(at)
     target, strata, known_strata = _strata(target, outputs, known)
     order = _ranks([rows.order[i] for i in at]) if len(rows.order) else None

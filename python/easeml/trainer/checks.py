@@ -38,8 +38,12 @@ def looks_like_id(column: str) -> bool:
     return bool(_ID.search(fold(column)))
 
 
+SPOILING = {"gives_answer", "id_column", "repeated_entities", "near_duplicates"}
+"""Codes of findings that make a quality look too good; it is marked until they are answered."""
+
+
 def _warning(code: str, message: str, column: str | None = None, fix: str | None = None) -> dict:
-    return {"code": code, "message": message, "column": column, "fix": fix}
+    return {"code": code, "message": message, "column": column, "fix": fix, "spoils": code in SPOILING}
 
 
 def warnings(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.ndarray]], outputs: list[tuple[Field, np.ndarray]],

@@ -48,6 +48,36 @@ def text_of(value: Any) -> str | None:
     return str(value).strip()
 
 
+def kind_of(values: Any) -> str:
+    """The kind of a column's values: whole, number, truth, day, time, instant (a time in a zone) or text; empty for none."""
+    letter = getattr(getattr(values, "dtype", None), "kind", "O")
+    if letter != "O":
+        return {"i": "whole", "u": "whole", "f": "number", "b": "truth"}.get(letter, "text")
+    kinds = set()
+    for v in values:
+        if v is None:
+            continue
+        if isinstance(v, (bool, np.bool_)):
+            kinds.add("truth")
+        elif isinstance(v, (int, np.integer)):
+            kinds.add("whole")
+        elif isinstance(v, (float, np.floating)):
+            kinds.add("number")
+        elif isinstance(v, datetime.datetime):
+            kinds.add("time" if v.tzinfo is None else "instant")
+        else:
+            kinds.add("day" if isinstance(v, datetime.date) else "text")
+    return wider(*kinds)
+
+
+def wider(*kinds: str) -> str:
+    """The kind that takes the values of several; empty for none."""
+    seen = set(kinds) - {""}
+    if len(seen) < 2:
+        return next(iter(seen), "")
+    return "number" if seen == {"whole", "number"} else "time" if seen == {"day", "time"} else "text"
+
+
 def shown(value: Any) -> str:
     """A value as a message shows it, cut to 40 characters."""
     text = text_of(value)

@@ -33,3 +33,9 @@ def one_sentence(error: BaseException) -> str:
     if len(text) > 300:
         text = text[:297] + "…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def no_rows(names: list[str]) -> Fault:
+    """The fault for files in which there are columns and nothing in them."""
+    few = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return Fault(f"{few} {'has' if len(names) == 1 else 'have'} no rows, only names of columns.", where={"file": names[0]} if names else None)

@@ -37,21 +37,41 @@ def growth(study: Study) -> dict:
         raise Fault("There are too few examples to tell what more would bring.")
     truth = truth_of(model.program, model.target, test)
 
-    def losses(m: Model) -> np.ndarray:
-        return losses_of(m.target, truth, m.answer(test), model.guess)
+    metric = model.metric
+    by_row = not model.target.is_classes or metric.name == "accuracy"
 
-    whole, half = losses(model), np.zeros(len(test))
+    def told(m: Model) -> np.ndarray:
+        """What a model is compared by: the loss of each row where a mean of them is meant, else its answers."""
+        p = m.answer(test)
+        return losses_of(m.target, truth, p, m.guess) if by_row else p
+
+    def loss(p: np.ndarray, rows=slice(None)) -> float:
+        """Of some rows: how far off, the share of wrong answers, or what a score lacks to 1."""
+        if by_row:
+            return float(p[rows].mean())
+        value = metric.compute(truth[rows], p[rows], model.guess.positive)
+        return 1.0 - value if metric.higher else value
+
+    whole, halves = told(model), []
     strata = study.strata(train)
     rng = np.random.default_rng(0)
     for i in range(HALVES):
         order = rng.permutation(np.unique(train.groups))
         inside = np.flatnonzero(deal(strata, train.groups, order.tolist(), [0.5, 0.5]) == 0)
-        half += losses(study.fit(study.spec["candidates"][0], train.take(inside), valid)) / HALVES
+        halves.append(told(study.fit(study.spec["candidates"][0], train.take(inside), valid)))
         study.progress(i + 1, HALVES, "fit")
-    gain = half - whole
-    drawn = [float(gain[rows].mean()) for rows in (rng.integers(0, len(gain), len(gain)) for _ in range(500))]
+
+    def gain(rows=slice(None)) -> float:
+        return float(np.mean([loss(p, rows) for p in halves])) - loss(whole, rows)
+
+    with np.errstate(all="ignore"):
+        drawn = [gain(rng.integers(0, len(test), len(test))) for _ in range(500 if by_row else 200)]
+        before, now = float(np.mean([loss(p) for p in halves])), loss(whole)
+    drawn = [d for d in drawn if np.isfinite(d)]  # a class that is not among the rows leaves some scores undefined
+    if not (drawn and np.isfinite(before) and np.isfinite(now)):
+        raise Fault("The test part can't tell what more examples would bring.")
     low, high = (float(x) for x in np.percentile(drawn, [2.5, 97.5]))
-    before, now = float(half.mean()), float(whole.mean())
     doubled = now * now / before if low > 0 and before > 0 else None
-    return {"of": len(test), "measure": "right" if model.target.kind in ("classes", "tokens") else "off", "half": before, "whole": now, "doubled": doubled,
+    measure = "right" if model.target.kind == "tokens" else "off" if not model.target.is_classes else "right" if by_row else metric.name
+    return {"of": len(test), "measure": measure, "half": before, "whole": now, "doubled": doubled,
             "gain_low": low, "gain_high": high, "learned_from": len(train)}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from . import FORMAT
 from .events import EventLog
-from .fault import Fault, one_sentence
+from .fault import Fault, no_rows, one_sentence
 from .program import Program
 from .readers import Problem
 from .service import serve_folder
@@ -85,6 +85,7 @@ class Feed:
         self.counted_from: list[int] = []
         self.columns_of: dict[str, list[str]] = {}
         self.unused: dict[str, Counter] = {}
+        self.label_kind, self.typed = "", True  # of the labels; whether all files know types
         self.inputs = None  # ints, one for each accepted row: equal where inputs are
         self.canons: dict = {}  # by field: how its pictures are converted
         self.series_of: dict[str, bool] = {}  # by output that is a series: whether its steps bear labels
@@ -168,6 +169,8 @@ class Feed:
                 self.notes += [note for note in canon.says(name) if note not in self.notes]
             self.canons.clear()
             before += os.path.getsize(self._path(s))
+        if not self.read:
+            raise no_rows(self.source_names)
         self.log.write("progress", step=total, of=total, unit="bytes", bytes=total, rows=self.read)
 
     def _path(self, s: dict) -> Path:
@@ -177,7 +180,7 @@ class Feed:
         """Convert one source block by block; bad rows become rejects, good ones join `rows`."""
         import numpy as np
         from .checks import looks_like_entity, looks_like_time
-        from .convert import Converter, categories
+        from .convert import Converter, categories, kind_of, wider
         from .picture import Canon
         from .matching import match, pictures_of
         from .parts import group_hash
@@ -218,6 +221,8 @@ class Feed:
                     values[b.field.name] = self._series(b, block, converter, problems)
                 elif self._has_labels(b, block):
                     texts[b.field.name] = converter.texts(b, block)
+                    self.label_kind = wider(self.label_kind, kind_of(block.columns[b.columns[0]]) if source.typed else "text")
+                    self.typed = self.typed and source.typed
                 else:
                     values[b.field.name] = converter.tensor(b, block, problems, required=True)
             self._check_steps(source, inputs + outputs, values)

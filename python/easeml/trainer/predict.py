@@ -15,7 +15,7 @@ import os
 import sys
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Iterator
 
@@ -23,7 +23,7 @@ from .door import knock
 from .drift import Drift
 from .events import dump
 from .families import DEEP
-from .fault import Fault, one_sentence
+from .fault import Fault, no_rows, one_sentence
 from .scale import Scale
 from .wire import Lines, protected_stdout, requests
 
@@ -86,6 +86,8 @@ class _Rows:
     echo: list[dict] | None
     places: list[str] | None = None
     """Each row's own file, where rows are pictures."""
+    kinds: dict[str, str] = field(default_factory=dict)
+    """Of the columns that are echoed, where the file has types."""
 
 
 class Predictor:
@@ -126,12 +128,14 @@ class Predictor:
     def answer(self, request: dict) -> dict:
         """Answer all rows of a request's sources into its ``out``; the counts. Raises `Fault`, and then nothing is written."""
         import numpy as np
+        from .convert import wider
         from .examples import Examples
         from .readers import Options
         begun = time.monotonic()
         options = Options.of(request.get("options"), self.model.program)
         using = {k: str(v) for k, v in (request.get("using") or {}).items()}
         answers = refused = unsure = 0
+        kinds: dict[str, str] = {}
         out = Path(request["out"])
         partial = out.with_name(out.name + ".partial")
         top = options.one("top")
@@ -144,6 +148,8 @@ class Predictor:
         try:
             with open(partial, "w", encoding="utf-8") as f:
                 for b in (b for s in request["sources"] for b in self._read(str(s["name"]), Path(s["path"]), using, options)):
+                    for column, kind in b.kinds.items():
+                        kinds[column] = wider(kinds.get(column, ""), kind)
                     good = np.flatnonzero(b.good)
                     columns = {k: v[good] for k, v in b.columns.items()}
                     examples = Examples({k: _floats(v) for k, v in columns.items()}, np.arange(len(good)))
@@ -164,6 +170,8 @@ class Predictor:
                             line["refused"] = b.refused[i]
                             refused += 1
                         f.write(dump(line) + "\n")
+            if not answers + refused:
+                raise no_rows([str(s["name"]) for s in request["sources"]])
             for scale in scales:
                 fault = scale.fault(str(request["sources"][0]["name"]))
                 if fault:
@@ -172,7 +180,15 @@ class Predictor:
             partial.unlink(missing_ok=True)
             raise
         os.replace(partial, out)
-        return {"answers": answers, "refused": refused, "unsure": int(unsure), "drift": drift.says(), "seconds": round(time.monotonic() - begun, 4)}
+        return {"answers": answers, "refused": refused, "unsure": int(unsure), "drift": drift.says(), "columns": {c: kind for c, kind in kinds.items() if kind},
+                "fields": self._kinds(), "seconds": round(time.monotonic() - begun, 4)}
+
+    def _kinds(self) -> dict[str, str]:
+        """What kind of column each answer makes; nothing for labels that came in no typed column."""
+        model = self.model
+        if model.target.is_classes:
+            return {f.name: model.target.type for f in model.program.outputs[:1] if model.target.type}
+        return {f.name: "number" if f.size == 1 else "numbers" for f in model.program.outputs}
 
     def _put(self, line: dict, predicted, show: bool, top: int | None) -> None:
         """Put a row's answer, and how sure it is, into its line; of a series of labels: on average over its steps."""
@@ -237,7 +253,8 @@ class Predictor:
             n = len(block.rows)
             good = np.ones(n, dtype=bool)
             good[list(refused)] = False
-            yield _Rows(name, [int(r) for r in block.rows], good, columns, refused, _echo(source, block) if source.text else None, places)
+            echoed, kinds = _echo(source, block) if source.text else (None, {})
+            yield _Rows(name, [int(r) for r in block.rows], good, columns, refused, echoed, places, kinds)
 
     def rescore(self, request: dict) -> dict:
         """The loaded model's scores on a version's validation and test part; None for a part that isn't there.
@@ -287,9 +304,9 @@ def _floats(values):
     return values.astype("float32") if values.dtype.kind == "u" else values
 
 
-def _echo(source, block) -> list[dict]:
-    """Each row's own columns, as text."""
-    from .convert import text_of
+def _echo(source, block) -> tuple[list[dict], dict[str, str]]:
+    """Each row's own columns, as text, and their kinds where the file has types."""
+    from .convert import kind_of, text_of
 
     def text(v) -> str:
         if isinstance(v, (list, dict)):
@@ -300,4 +317,5 @@ def _echo(source, block) -> list[dict]:
     if source.kind == "pictures" and source.layout == "folders":
         names = ["file"]
     columns = [block.columns[n] for n in names]
-    return [{n: text(c[i]) for n, c in zip(names, columns)} for i in range(len(block.rows))]
+    kinds = {n: kind_of(c) for n, c in zip(names, columns)} if source.typed else {}
+    return [{n: text(c[i]) for n, c in zip(names, columns)} for i in range(len(block.rows))], kinds

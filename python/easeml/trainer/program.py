@@ -132,7 +132,8 @@ class Target:
     one of the labels; or ``series``, of ``size`` numbers a step.
 
     ``quantile_edges`` are frozen by the first feed: parts are dealt out evenly between them. ``numeric``: the labels of
-    series were fed as whole numbers, and are answered so.
+    series were fed as whole numbers, and are answered so. ``type`` is the kind of column that
+    the labels of classes came in first (see `convert.kind_of`), empty where the file knows none.
     """
 
     kind: str
@@ -140,6 +141,7 @@ class Target:
     size: int = 1
     quantile_edges: tuple[float, ...] = ()
     numeric: bool = False
+    type: str = ""
 
     @property
     def is_classes(self) -> bool:
@@ -158,6 +160,8 @@ class Target:
             out["quantile_edges"] = list(self.quantile_edges)
         if self.numeric:
             out["numeric"] = True
+        if self.type:
+            out["type"] = self.type
         return out
 
 
@@ -168,7 +172,7 @@ def parse_target(raw: dict, program: Program) -> Target:
         raise Fault(f"The target is {kind!r}; it can be classes, numbers, masks, tokens or series.", kind="unsupported")
     size = sum(f.size for f in program.outputs) if kind in ("numbers", "masks", "series") else 1
     return Target(kind, tuple(str(x) for x in raw.get("labels") or ()), size,
-                  tuple(float(e) for e in raw.get("quantile_edges") or ()), bool(raw.get("numeric")))
+                  tuple(float(e) for e in raw.get("quantile_edges") or ()), bool(raw.get("numeric")), str(raw.get("type") or ""))
 
 
 def settle(program: Program, target: Target | None) -> Program:

@@ -107,7 +107,7 @@ def settle_labels(f: Field, count: int, texts: Worded, target: Target | None, kn
     found = [known_label(t, labels) for t in texts.texts]
     places = {label: i for i, label in enumerate(labels)}
     of = np.array([*(-1 if label is None else places[label] for label in found), -1], dtype=np.int32)
-    return Settled(f, Target("classes", labels), Worded(of[texts.codes()], list(labels)))
+    return Settled(f, Target("classes", labels, type=target.type if target is not None else ""), Worded(of[texts.codes()], list(labels)))
 
 
 def is_one_hot(values: np.ndarray) -> bool:

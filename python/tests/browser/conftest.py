@@ -143,7 +143,7 @@ class Lab:
         (folder / "themes.jupyterlab-settings").write_text(json.dumps({"theme": name}))
 
     def close(self) -> None:
-        """Ends the server with its kernels, then the private server of easeml."""
+        """Ends the server with its kernels, then the private server of easeml, whose state is audited."""
         if self.process.poll() is None:
             self.process.terminate()
             try:
@@ -153,7 +153,7 @@ class Lab:
                 self.process.wait()
         self.reader.join(30)
         if not self.server:
-            self.easeml("server", "stop")
+            private.end(self.environment)
 
 
 @pytest.fixture(scope="session")

@@ -66,6 +66,9 @@ class Source:
     cells = False
     arrays = False
     text = True
+    typed = True
+    """Whether values have types; in a text file all of them are text."""
+
     steps = False
     """Whether a row holds many values of each column: the steps of a series."""
 

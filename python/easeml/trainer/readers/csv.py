@@ -22,7 +22,7 @@ csv.field_size_limit(64 * 1024 * 1024)
 class CSV(Source):
     """A text table. Rows are counted as a spreadsheet does, from 1, the header being row 1."""
 
-    kind, cells = "csv", True
+    kind, cells, typed = "csv", True, False
 
     def __init__(self, name: str, path: Path, options: Options):
         super().__init__(name, path)

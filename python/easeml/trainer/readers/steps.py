@@ -25,6 +25,7 @@ class Steps(Source):
         self._source = source
         self.name, self.path, self.size, self.kind = source.name, source.path, source.size, source.kind
         self.counted_from, self.decimal, self.notes = source.counted_from, source.decimal, source.notes
+        self.typed = source.typed
         self.shapes: dict[str, tuple[int, ...]] = {}
         found = [n for n in source.names if n == column] or [n for n in source.names if fold(n) == fold(column)]
         if not found:
