@@ -15,7 +15,7 @@ def test_digits(tmp_path):
     fed = feed(tmp_path / "1", DIGITS, digits(tmp_path))
     p = fed.profile
     assert p["examples"] == {"read": 1797, "accepted": 1797, "known": 0, "rejected": 0}
-    assert p["target"] == {"kind": "classes", "labels": [str(i) for i in range(10)]}
+    assert p["target"] == {"kind": "classes", "labels": [str(i) for i in range(10)], "type": "whole"}
     assert p["parts"] == {"train": 1259, "validation": 269, "test": 269} and p["protocol"] == {"kind": "holdout"}
     assert p["metric"]["name"] == "accuracy" and p["guess"]["quality"] == pytest.approx(183 / 1797, abs=1e-4)
     assert fed.index["number"] == list(range(1, 1798)) and fed.index["row"][0] == 0

@@ -254,7 +254,7 @@ func TestReadingATask(t *testing.T) {
 		t.Errorf("rejects: %+v, %v", rejects, err)
 	}
 	examples, err := c.Examples(ctx, "alice", "digits", api.ExamplesQuery{After: 2, Limit: 3, Part: "train", State: "on"})
-	if err != nil || len(examples) != 3 || examples[0].Number != 4 || !examples[0].On || examples[0].Hash != "h4" {
+	if err != nil || len(examples) != 3 || examples[0].Number != 4 || !examples[0].On || examples[0].Hash != fmt.Sprintf("%064x", 4) {
 		t.Errorf("examples: %+v, %v", examples, err)
 	}
 	versions, err := c.Versions(ctx, "alice", "digits")

@@ -273,7 +273,7 @@ func (w *world) searched(task store.Task) store.Task {
 				part = "test"
 			}
 			examples = append(examples, store.Example{
-				Number: n, ExampleHash: fmt.Sprintf("h%d", n), InputHash: fmt.Sprintf("i%d", n), Label: fmt.Sprint(n % 2), Part: part,
+				Number: n, ExampleHash: fmt.Sprintf("%064x", n), InputHash: fmt.Sprintf("%064x", 100+n), Label: fmt.Sprint(n % 2), Part: part,
 				Feed: 1, Version: 1, Source: "digits.npz", Row: int64(n - 1), On: n != 3,
 			})
 		}
