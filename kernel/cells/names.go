@@ -29,6 +29,7 @@ type names struct {
 	tasks  []api.Task
 	views  map[ref]api.View
 	at     time.Time // when tasks were fetched
+	seen   int       // how often a cell has seen something since: what is on its way from before is older
 	busy   bool
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -56,6 +57,7 @@ func (n *names) saw(v api.View) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.seen++
 	n.views[ref{v.User, v.Name}] = v
 	i := slices.IndexFunc(n.tasks, func(t api.Task) bool { return t.User == v.User && t.Name == v.Name })
 	if i < 0 {
@@ -70,11 +72,13 @@ func (n *names) sawAll(tasks []api.Task) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.tasks, n.at = slices.Clone(tasks), time.Now()
+	n.seen++
 }
 
 func (n *names) dropped(t taken) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.seen++
 	delete(n.views, ref{t.user, t.name})
 	n.tasks = slices.DeleteFunc(n.tasks, func(x api.Task) bool { return x.User == t.user && x.Name == t.name })
 }
@@ -89,6 +93,7 @@ func (n *names) refresh() {
 		return
 	}
 	n.busy = true
+	seen := n.seen
 	n.work.Go(func() {
 		ctx, cancel := context.WithTimeout(n.ctx, lookWithin)
 		defer cancel()
@@ -99,6 +104,9 @@ func (n *names) refresh() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.busy = false
+		if seen != n.seen {
+			return // a cell was faster: the next look fetches again
+		}
 		n.at = time.Now()
 		if err == nil {
 			n.tasks = tasks
