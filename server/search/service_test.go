@@ -556,6 +556,9 @@ func checkTied(t *testing.T, l *lab, task store.Task, best search.Best) {
 	}
 }
 
+// checkAgainstFolders holds the rows against the attempts' folders: each
+// finished trial has one attempt that finished it, whose result.json says the
+// quality of the row; its seconds are the sum over its attempts.
 func checkAgainstFolders(t *testing.T, l *lab) {
 	t.Helper()
 	l.read(func(r *store.Reader) error {
