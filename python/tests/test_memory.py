@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import subprocess
 import sys
 from pathlib import Path
@@ -50,8 +49,8 @@ def test_examples_that_do_not_fit_are_thinned(tmp_path):
         assert 0.97 < share < 1.03
     path = trial(tmp_path / "trial", fed, data, ROWS, choose(fed, ROWS)["logistic.c1"], limits={"memory_bytes": 400_000_000})
     # In a process of its own, as an attempt is: the limit is on its bytes alone. Each example counts as if it were much larger.
-    program = "import sys; from pathlib import Path; from easeml.trainer import examples, runner; examples.COPIES = 1000; runner.run(Path(sys.argv[1]))"
-    subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+    code = "import sys; from pathlib import Path; from easeml.trainer import examples, runner; examples.COPIES = 1000; runner.run(Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
     found = result(path)
     assert found["outcome"] == "ok" and found["sample"]["of"] == 4000 and found["sample"]["rows"] < 1000
     assert found["sample"]["memory_bytes"] == 400_000_000
