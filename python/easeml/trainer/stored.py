@@ -180,7 +180,8 @@ class Worded:
     def codes(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         """Ints [m] of some rows, of all by default."""
         end = len(self) if end is None else min(end, len(self))
-        return self._places.rows(begin, end)[:, 0] if isinstance(self._places, Stored) else self._places[begin:end]
+        some = self._places.rows(begin, end)[:, 0] if isinstance(self._places, Stored) else self._places[begin:end]
+        return some.astype(np.int32, copy=False)  # a column without rows has no type of its own
 
     def rows(self, begin: int, end: int) -> np.ndarray:
         """Some rows as objects, text or None."""
@@ -243,7 +244,7 @@ class StoredNodes:
 
     def lengths(self) -> np.ndarray:
         """Nodes of each row: ints [n]."""
-        return self._lengths.whole()[:, 0]
+        return self._lengths.whole()[:, 0].astype(np.int64, copy=False)
 
     def rows(self, begin: int, end: int) -> np.ndarray:
         """Some rows as objects, each [m, width]."""

@@ -136,11 +136,14 @@ class Notebook:
         self.panel.locator(f'.jp-NotebookPanel-toolbar [data-jp-item-name="{button}"]').click()
 
     def save(self, name: str | None = None) -> None:
-        """Saves; name is for a notebook that has none yet."""
-        self.page.keyboard.press("Control+s")
+        """Saves; name is for a notebook that has none yet. A chart that goes on makes it differ again at once."""
+        def saved(response) -> bool:
+            return response.request.method == "PUT" and "/api/contents/" in response.url and response.ok
+        with self.page.expect_response(saved, timeout=SLOW):
+            self.page.keyboard.press("Control+s")
+            if name:
+                dialog = self.page.locator(".jp-Dialog")
+                dialog.locator("input[type=text]").fill(name)
+                dialog.get_by_role("button", name="Rename and Save").click()
         if name:
-            dialog = self.page.locator(".jp-Dialog")
-            dialog.locator("input[type=text]").fill(name)
-            dialog.get_by_role("button", name="Rename and Save").click()
             expect(self.page.locator(".lm-TabBar-tab.jp-mod-current .lm-TabBar-tabLabel").first).to_have_text(name)
-        expect(self.page.locator(".jp-mod-current.jp-mod-dirty")).to_have_count(0, timeout=SLOW)
