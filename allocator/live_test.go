@@ -165,6 +165,18 @@ func TestLivePriorsLeaveOtherPoliciesAlone(t *testing.T) {
 	}
 }
 
+// twoSearches are s0 and s1, with all candidates of a prior.
+func twoSearches(t *testing.T, p *Prior) (*Allocator, []Arm) {
+	t.Helper()
+	a := fresh(t, Options{Settle: SettleOptions{Off: true}})
+	var arms []Arm
+	for _, c := range p.Candidates {
+		arms = append(arms, Arm{ID: c.ID, Family: c.Family})
+	}
+	must(t, a, SearchAdded{Search: "s0", Arms: arms, Prior: p}, SearchAdded{Search: "s1", Arms: arms, Prior: p})
+	return a, arms
+}
+
 // Open searches also correct what past ones say, the less the more there were.
 func TestLivePriorsFadeWithHistory(t *testing.T) {
 	moved := func(rows int) float64 {
@@ -174,12 +186,7 @@ func TestLivePriorsFadeWithHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := fresh(t, Options{Settle: SettleOptions{Off: true}})
-		var arms []Arm
-		for _, c := range p.Candidates {
-			arms = append(arms, Arm{ID: c.ID, Family: c.Family})
-		}
-		must(t, a, SearchAdded{Search: "s0", Arms: arms, Prior: p}, SearchAdded{Search: "s1", Arms: arms, Prior: p})
+		a, arms := twoSearches(t, p)
 		for i := range 4 { // everything takes e² times as long as the past says
 			k := CandidateID(fmt.Sprintf("a.%d", i))
 			at := p.index(k)
@@ -225,12 +232,7 @@ func TestLivePriorsLearnFromWhatWasPutAside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := fresh(t, Options{Settle: SettleOptions{Off: true}})
-	var arms []Arm
-	for _, c := range p.Candidates {
-		arms = append(arms, Arm{ID: c.ID, Family: c.Family})
-	}
-	must(t, a, SearchAdded{Search: "s0", Arms: arms, Prior: p}, SearchAdded{Search: "s1", Arms: arms, Prior: p})
+	a, _ := twoSearches(t, p)
 	k := p.index("b.2")
 	bound := math.Exp(p.Seconds.Mean[k] + 1)
 	put := func(longer float64) *Prior {

@@ -71,7 +71,8 @@ func parquetNames(footer []byte) []string {
 	return names
 }
 
-// parquetSchema reads the schema out of a footer; nil where there is none that can be read.
+// parquetSchema reads the schema out of a footer; nil where there is none that can be read. The library that writes
+// Parquet files would read all of the footer, and make room for as many elements as it claims to have.
 func parquetSchema(footer []byte) []element {
 	ctx := context.Background()
 	limit := int32(len(footer))

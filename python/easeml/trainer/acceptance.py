@@ -442,7 +442,7 @@ def _write(feed: "Feed", columns, outputs, target, first: int, example_hashes: H
                 "label": pa.array(labels(begin, end), pa.string()),
                 "part": pa.array([PARTS[p] for p in parts[begin:end]], pa.string()),
                 "source": pa.array(feed.sources_of(own), pa.string()),
-                "row": pa.array(rows.rows.take(own)[:, 0].astype(np.int64)),
+                "row": pa.array(rows.rows.take(own)[:, 0]),
                 "group": pa.array([rows.groups[i] for i in own.tolist()] if len(rows.groups) else [None] * len(own), pa.string()),
             })
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -42,6 +44,17 @@ def write_json(path: Path, value) -> None:
         f.flush()
         os.fsync(f.fileno())
     os.replace(partial, path)
+
+
+def begin(folder: Path, notify, versions: dict[str, str], device_name: str) -> EventLog | None:
+    """The log of a folder whose work begins now, with its first event; None, and a line on stderr, where it can't be written."""
+    try:
+        log = EventLog(folder, notify)
+    except OSError as error:
+        print(f"{folder} can't be written: {error}", file=sys.stderr)
+        return None
+    log.write("started", pid=os.getpid(), host=socket.gethostname(), versions=versions, device_name=device_name)
+    return log
 
 
 class EventLog:

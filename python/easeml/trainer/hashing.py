@@ -98,7 +98,7 @@ class Hashes:
     """A growing column of hashes in a `Spill`; ``heads`` are the first eight bytes of each, in memory."""
 
     def __init__(self, spill: Spill):
-        self._whole = Numbers(spill, LENGTH)
+        self._whole = Numbers(spill, LENGTH, np.uint8)
         self._heads = array("Q")
 
     def __len__(self) -> int:
@@ -116,7 +116,7 @@ class Hashes:
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Hashes by their places, which rise: [m, `LENGTH`] bytes."""
-        return self._whole.take(rows).astype(np.uint8, copy=False)
+        return self._whole.take(rows)
 
 
 def hashes(inputs: list, outputs: list, n: int, spill: Spill) -> tuple[Hashes, Hashes]:

@@ -57,7 +57,7 @@ class Rows:
         self.values: dict[str, list] = {}  # outputs that are numbers: lists of arrays
         self.labels: dict[str, Words] = {}
         self.places = Texts(self.spill)  # the picture's file, for rows that are pictures; else None
-        self.sources, self.rows, self.lines = (Numbers(self.spill) for _ in range(3))  # lines: −1 where there is none
+        self.sources, self.rows, self.lines = (Numbers(self.spill, dtype=int) for _ in range(3))  # lines: −1 where there is none
         self.groups, self.order = Codes(), Codes()  # empty without the options
 
     def column(self, f, like) -> "Numbers | Words | Nodes":
@@ -339,7 +339,7 @@ class Feed:
 
     def sources_of(self, rows) -> list[str]:
         """Where rows that converted well come from, by their places, which rise: their picture's file, else the source."""
-        return [place or self.source_names[of] for place, of in zip(self.rows.places.take(rows), self.rows.sources.take(rows)[:, 0].astype(int).tolist())]
+        return [place or self.source_names[of] for place, of in zip(self.rows.places.take(rows), self.rows.sources.take(rows)[:, 0].tolist())]
 
     def refuse(self, reject: Reject) -> None:
         """Note a row that is not taken."""

@@ -1,10 +1,12 @@
-"""What networks share: how the learning rate rises and falls, and checkpoints without anything pickled."""
+"""What networks share: how the learning rate rises and falls, the best weights so far, and checkpoints without anything pickled."""
 
 from __future__ import annotations
 
 import json
 import math
 from pathlib import Path
+
+from .report import Report
 
 
 def pace(done: float) -> float:
@@ -14,7 +16,34 @@ def pace(done: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * (done - 0.2) / 0.8))
 
 
-def write_state(state: dict, report: dict, folder: Path) -> None:
+class Best:
+    """The best weights so far of a network that learns, and the checkpoints it goes on from. ``begin`` epochs are done already."""
+
+    def __init__(self, net, optimizer, report: Report):
+        self._net, self._optimizer, self._report = net, optimizer, report
+        self._weights = {name: t.detach().clone() for name, t in net.state_dict().items()}
+        self.begin = 0
+        if report.resume:
+            state = _read_state(report.resume, net, optimizer, self._weights)
+            report.go_on(state["step"], state["best"], state["best_step"], state["curve"])
+            self.begin = int(state["step"])
+
+    def keep(self) -> None:
+        """The weights as they are now are the best."""
+        for name, t in self._net.state_dict().items():
+            self._weights[name].copy_(t)
+
+    def restore(self) -> None:
+        """Put the best weights into the network."""
+        self._net.load_state_dict(self._weights)
+
+    def checkpoint(self, folder: Path) -> None:
+        """Write everything that going on needs."""
+        state = {"net": self._net.state_dict(), "best": self._weights, "optimizer": self._optimizer.state_dict()}
+        _write_state(state, self._report.state(), folder)
+
+
+def _write_state(state: dict, report: dict, folder: Path) -> None:
     """A checkpoint: tensors as safetensors, everything else as JSON. Nothing is pickled."""
     from safetensors.torch import save_file
     tensors = {f"net/{k}": t for k, t in state["net"].items()} | {f"best/{k}": t for k, t in state["best"].items()}
@@ -28,7 +57,7 @@ def write_state(state: dict, report: dict, folder: Path) -> None:
     (folder / "state.json").write_text(json.dumps({"report": report, **scalars}), encoding="utf-8")
 
 
-def read_state(folder: Path, net, optimizer, best: dict) -> dict:
+def _read_state(folder: Path, net, optimizer, best: dict) -> dict:
     """Put a checkpoint back into net, optimizer and `best`; what the report had."""
     from safetensors.torch import load_file
     tensors = load_file(folder / "state.safetensors")

@@ -11,7 +11,6 @@ import json
 import math
 import os
 import platform
-import socket
 import sys
 import time
 import traceback
@@ -19,7 +18,7 @@ from pathlib import Path
 
 from . import FORMAT
 from .candidate import Pause, Stop
-from .events import EventLog, write_json
+from .events import EventLog, begin, write_json
 from .fault import Fault, one_sentence
 from .report import Checkpoints, Control, Report
 from .watch import Watch
@@ -47,12 +46,9 @@ def run(folder: Path, notify=None, memory=None) -> int:
     `notify()` is called after each event, `memory(bytes)` at each new peak: the warm parent's pipe.
     """
     folder = Path(folder).resolve()
-    try:
-        log = EventLog(folder, notify)
-    except OSError as error:
-        print(f"{folder} can't be written: {error}", file=sys.stderr)
+    log = begin(folder, notify, versions(), platform.processor() or platform.machine())
+    if log is None:
         return 1
-    log.write("started", pid=os.getpid(), host=socket.gethostname(), versions=versions(), device_name=platform.processor() or platform.machine())
     attempt = Attempt(folder, log, memory)
     try:
         attempt.go()

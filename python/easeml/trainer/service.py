@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import socket
-import sys
 import traceback
 from pathlib import Path
 
-from .events import EventLog
+from .events import begin
 from .fault import Fault, one_sentence
 
 
@@ -20,12 +17,9 @@ def serve_folder(folder: Path, work, notify=None, memory=None, *, short: dict, b
     code. `notify()` is called after each event, `memory(bytes)` with the peak of private bytes.
     """
     folder = Path(folder).resolve()
-    try:
-        log = EventLog(folder, notify)
-    except OSError as error:
-        print(f"{folder} can't be written: {error}", file=sys.stderr)
+    log = begin(folder, notify, {"python": platform.python_version()}, platform.machine())
+    if log is None:
         return 1
-    log.write("started", pid=os.getpid(), host=socket.gethostname(), versions={"python": platform.python_version()}, device_name=platform.machine())
     try:
         work(folder, log)
     except Fault as fault:

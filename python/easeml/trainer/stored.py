@@ -42,10 +42,13 @@ class Spill:
 
 
 class Numbers:
-    """A growing column of numbers [n, size] in a `Spill`. ``digests``: of pictures that came as files, each file's SHA-256."""
+    """A growing column of numbers [n, size] in a `Spill`. ``digests``: of pictures that came as files, each file's SHA-256.
 
-    def __init__(self, spill: Spill, size: int = 1):
-        self.spill, self.size = spill, size
+    `dtype` is that of a column without rows; else it is what holds all that was added.
+    """
+
+    def __init__(self, spill: Spill, size: int = 1, dtype: type = np.float64):
+        self.spill, self.size, self._empty = spill, size, np.dtype(dtype)
         self.digests: Numbers | None = None
         self._offsets, self._ends, self._types = array("q"), array("q"), bytearray()
         self._dtypes: list[np.dtype] = []
@@ -64,13 +67,13 @@ class Numbers:
         self._types.append(self._dtypes.index(values.dtype))
         self._ends.append(before + len(values))
         if digests is not None:
-            self.digests = self.digests or Numbers(self.spill, 32)
+            self.digests = self.digests or Numbers(self.spill, 32, np.uint8)
             self.digests.append(np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 32))
 
     @property
     def dtype(self) -> np.dtype:
         """One that holds all that was added."""
-        return np.result_type(*(self._dtypes or [np.dtype(np.float64)]))
+        return np.result_type(*(self._dtypes or [self._empty]))
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Rows [m, size] by their places, which rise."""
@@ -151,7 +154,7 @@ class Words:
     """A growing column of texts that repeat: places in ``texts`` in a `Spill`, −1 for None."""
 
     def __init__(self, spill: Spill):
-        self.places = Numbers(spill)
+        self.places = Numbers(spill, dtype=np.int32)
         self.texts: list[str] = []
         self._known: dict[str | None, int] = {None: -1}
 
@@ -180,8 +183,7 @@ class Worded:
     def codes(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         """Ints [m] of some rows, of all by default."""
         end = len(self) if end is None else min(end, len(self))
-        some = self._places.rows(begin, end)[:, 0] if isinstance(self._places, Stored) else self._places[begin:end]
-        return some.astype(np.int32, copy=False)  # a column without rows has no type of its own
+        return self._places.rows(begin, end)[:, 0] if isinstance(self._places, Stored) else self._places[begin:end]
 
     def rows(self, begin: int, end: int) -> np.ndarray:
         """Some rows as objects, text or None."""
@@ -210,7 +212,8 @@ class Nodes:
     """A growing column of series or trees, each [m, width] floats, in a `Spill`."""
 
     def __init__(self, spill: Spill, width: int):
-        self.values, self.lengths, self.begins, self.width = Numbers(spill, width), Numbers(spill), Numbers(spill), width
+        self.values, self.width = Numbers(spill, width), width
+        self.lengths, self.begins = Numbers(spill, dtype=np.int64), Numbers(spill, dtype=np.int64)
 
     def append(self, values: np.ndarray) -> None:
         """Add rows [n] of objects."""
@@ -244,7 +247,7 @@ class StoredNodes:
 
     def lengths(self) -> np.ndarray:
         """Nodes of each row: ints [n]."""
-        return self._lengths.whole()[:, 0].astype(np.int64, copy=False)
+        return self._lengths.whole()[:, 0]
 
     def rows(self, begin: int, end: int) -> np.ndarray:
         """Some rows as objects, each [m, width]."""
@@ -310,7 +313,7 @@ class Texts:
     """Texts that hardly repeat, in a `Spill`. None and "" are one."""
 
     def __init__(self, spill: Spill):
-        self._spill, self._ends = spill, Numbers(spill, 2)
+        self._spill, self._ends = spill, Numbers(spill, 2, np.int64)
 
     def __len__(self) -> int:
         return len(self._ends)

@@ -15,7 +15,7 @@ import numpy as np
 from ..batch import Batch
 from ..candidate import Candidate, CandidateInfo, Stop
 from ..fault import Fault
-from ..network import pace, read_state, write_state
+from ..network import Best, pace
 from ..program import Program
 from ..report import Report
 from ..size import estimate, size_of
@@ -79,27 +79,14 @@ class ResNet(Candidate):
         loss_of = torch.nn.CrossEntropyLoss(label_smoothing=0.05) if train.classes else torch.nn.MSELoss()
         steps = max(1, -(-train.n // s["batch"]))
         optimizer = torch.optim.AdamW(self.net.parameters(), lr=s["rate"], weight_decay=s["decay"])
-        best = {name: t.detach().clone() for name, t in self.net.state_dict().items()}
-        begin = 0
-        if report.resume:
-            begin = self._restore(report, optimizer, best)
+        best = Best(self.net, optimizer, report)
         drawn = torch.Generator().manual_seed(self.seed)
-        last = valid is None
-
-        def keep() -> None:
-            for name, t in self.net.state_dict().items():
-                best[name].copy_(t)
-
-        def checkpoint(folder: Path) -> None:
-            state = {"net": self.net.state_dict(), "best": best, "optimizer": optimizer.state_dict()}
-            write_state(state, report.state(), folder)
-
         try:
             for epoch in range(epochs):
                 # The order is drawn for skipped epochs too: a resumed run sees the same batches.
                 order = torch.randperm(train.n, generator=drawn)
                 shifts = torch.randint(-1, 2, (steps, 2), generator=drawn)
-                if epoch < begin:
+                if epoch < best.begin:
                     continue
                 self.net.train()
                 total = 0.0
@@ -118,16 +105,11 @@ class ResNet(Candidate):
                     optimizer.step()
                     total += float(loss.detach()) * len(rows)
                 quality = report.quality(self.predict(valid)) if valid is not None else None
-                report.step(epoch + 1, epochs, quality, total / train.n, keep=keep, checkpoint=checkpoint)
+                report.step(epoch + 1, epochs, quality, total / train.n, keep=best.keep, checkpoint=best.checkpoint)
         except Stop:
             pass
-        if not last or report.reason:
-            self.net.load_state_dict(best)
-
-    def _restore(self, report: Report, optimizer, best: dict) -> int:
-        state = read_state(report.resume, self.net, optimizer, best)
-        report.go_on(state["step"], state["best"], state["best_step"], state["curve"])
-        return int(state["step"])
+        if valid is not None or report.reason:
+            best.restore()
 
     def predict(self, inputs: Batch) -> np.ndarray:
         import torch

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..candidate import Candidate, CandidateInfo, Stop
-from ..network import pace, read_state, write_state
+from ..network import Best, pace
 from ..outputs import objects
 from ..program import Program
 from ..report import Report
@@ -129,25 +129,12 @@ class SeriesGRU(Candidate):
         epochs = s["epochs"] if not report.limit else min(s["epochs"], report.limit)
         steps = max(1, -(-train.n // s["batch"]))
         optimizer = torch.optim.AdamW(self.net.parameters(), lr=s["rate"], weight_decay=s["decay"])
-        best = {name: t.detach().clone() for name, t in self.net.state_dict().items()}
-        begin = 0
-        if report.resume:
-            state = read_state(report.resume, self.net, optimizer, best)
-            report.go_on(state["step"], state["best"], state["best_step"], state["curve"])
-            begin = int(state["step"])
+        best = Best(self.net, optimizer, report)
         drawn = torch.Generator().manual_seed(self.seed)
-
-        def keep() -> None:
-            for name, t in self.net.state_dict().items():
-                best[name].copy_(t)
-
-        def checkpoint(folder: Path) -> None:
-            write_state({"net": self.net.state_dict(), "best": best, "optimizer": optimizer.state_dict()}, report.state(), folder)
-
         try:
             for epoch in range(epochs):
                 order = torch.randperm(train.n, generator=drawn).numpy()  # drawn for skipped epochs too: a resumed run sees the same batches
-                if epoch < begin:
+                if epoch < best.begin:
                     continue
                 self.net.train()
                 total = 0.0
@@ -162,11 +149,11 @@ class SeriesGRU(Candidate):
                     optimizer.step()
                     total += float(loss.detach()) * len(rows)
                 quality = report.quality(self.predict(valid)) if valid is not None else None
-                report.step(epoch + 1, epochs, quality, total / train.n, keep=keep, checkpoint=checkpoint)
+                report.step(epoch + 1, epochs, quality, total / train.n, keep=best.keep, checkpoint=best.checkpoint)
         except Stop:
             pass
         if valid is not None or report.reason:
-            self.net.load_state_dict(best)
+            best.restore()
 
     def predict(self, inputs: Batch) -> np.ndarray:
         import torch
