@@ -19,9 +19,10 @@ import bench_data  # noqa: E402
 large = pytest.mark.skipif(not os.environ.get("EASEML_TEST_MODELS"), reason="large files: make test-models")
 
 
+# The smaller file already fills what is held at a time, so that growth is the file's.
 @large
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="private bytes are read from /proc")
-@pytest.mark.parametrize("kind,rows", [("wide", 4_000), ("arrow", 100_000), ("npz", 100_000), ("png", 1_000)])
+@pytest.mark.parametrize("kind,rows", [("wide", 12_000), ("arrow", 300_000), ("npz", 300_000), ("png", 1_000)])
 def test_memory_does_not_grow_with_the_file(tmp_path, kind, rows):
     sizes, peaks = bench_data.slope(tmp_path, kind, rows)
     grown = (peaks[1] - peaks[0]) / (sizes[1] - sizes[0])
