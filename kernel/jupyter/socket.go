@@ -90,6 +90,11 @@ func (s *socket) accept() {
 		c, err := s.ln.Accept()
 		if err == nil {
 			pause = time.Millisecond
+			// Here and not in the connection's goroutine: only here the order is that of arrival, and a latecomer must not count as the oldest.
+			if !s.admit(c) {
+				c.Close()
+				return
+			}
 			s.work.Go(func() { s.serve(c) })
 			continue
 		}
@@ -107,12 +112,9 @@ func (s *socket) accept() {
 	}
 }
 
-// serve takes one connection from its handshake to its end.
+// serve takes one admitted connection from its handshake to its end.
 func (s *socket) serve(c net.Conn) {
 	defer c.Close()
-	if !s.admit(c) {
-		return
-	}
 	p, err := shake(c, s.role.kind(), s.limits)
 	if !s.dismiss(c, p) {
 		s.log.Debug("a connection was refused", "peer", c.RemoteAddr().String(), "error", err)
@@ -136,7 +138,7 @@ func (s *socket) serve(c net.Conn) {
 	}
 }
 
-// admit notes that c begins its handshake. Where too many do, the oldest has to go: it is the likeliest to be silent for good.
+// admit notes that c begins its handshake, unless the socket is closing. Where too many do, the oldest has to go: it is the likeliest to be silent for good.
 func (s *socket) admit(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

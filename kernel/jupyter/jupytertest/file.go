@@ -3,9 +3,11 @@ package jupytertest
 import (
 	"crypto/rand"
 	"encoding/json"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -41,16 +43,28 @@ func NewFile(t testing.TB, transport string) *File {
 	if transport == "tcp" {
 		f.IP = "127.0.0.1"
 		for _, p := range []*int{&f.Shell, &f.IOPub, &f.Stdin, &f.Control, &f.HB} {
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			ln := freePort(t)
 			defer ln.Close() // after all five are known, so that they differ
 			*p = ln.Addr().(*net.TCPAddr).Port
 		}
 	}
 	f.Write(t)
 	return f
+}
+
+// freePort listens at a port that the system does not hand out by itself: what other processes connect from could take one of those
+// between here and the kernel's start.
+func freePort(t testing.TB) net.Listener {
+	t.Helper()
+	const first, count, tries = 12_000, 18_000, 100
+	for range tries {
+		ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(first+mathrand.IntN(count))))
+		if err == nil {
+			return ln
+		}
+	}
+	t.Fatalf("none of %d ports from %d to %d is free", tries, first, first+count-1)
+	return nil
 }
 
 // Write writes the file again, after a change.
