@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/easeml/easeml/api"
 	"github.com/easeml/easeml/kernel/show"
@@ -138,31 +139,20 @@ func (f *answerFile) place(field string) int {
 	return len(f.order)
 }
 
-// sourceColumn is what the column of the source is called: pictures have a column
-// "file" of their own.
-func (f *answerFile) sourceColumn() string {
-	if slices.Contains(f.columns, "file") {
-		return "source"
-	}
-	return "file"
-}
-
-// head names the columns. An answer that is called like one of the person's
-// columns gets another name, so that theirs stays as it is.
+// head names the columns: those that tell places, the person's own, and what is
+// answered. A person's columns keep their names; one of ours that is called alike
+// gets another.
 func (f *answerFile) head() []string {
-	var out []string
+	var places []string
 	if f.many {
-		out = append(out, f.sourceColumn())
+		places = append(places, unused("file", " (fed)", f.columns))
 	}
 	if f.array {
-		out = append(out, "row")
+		places = append(places, unused("row", " (fed)", f.columns))
 	}
-	out = append(out, f.columns...)
+	out := slices.Concat(places, f.columns)
 	add := func(name string) {
-		if slices.Contains(out, name) {
-			name += " (answer)"
-		}
-		out = append(out, name)
+		out = append(out, unused(name, " (answer)", out))
 	}
 	for _, name := range f.fields {
 		add(name)
@@ -179,18 +169,32 @@ func (f *answerFile) head() []string {
 	return out
 }
 
-// kinds tells the kinds of the columns: the person's own and the answers have those
-// that the server knows; how sure they are is in numbers.
+// unused is a name that none of taken is: name, else name and suffix, "x (answer)",
+// else numbered, "x (answer 2)".
+func unused(name, suffix string, taken []string) string {
+	out := name
+	for i := 1; slices.Contains(taken, out); i++ {
+		if out = name + suffix; i > 1 {
+			out = name + strings.TrimSuffix(suffix, ")") + " " + strconv.Itoa(i) + ")"
+		}
+	}
+	return out
+}
+
+// kinds tells the kinds of the columns of head: the person's own and the answers have
+// those that the server knows; how sure they are is in numbers.
 func (f *answerFile) kinds(head []string, in api.Inferred) func(string) string {
-	of := map[string]string{"check": api.ColumnText}
+	of := map[string]string{head[len(head)-1]: api.ColumnText}
 	for _, c := range f.columns {
 		of[c] = in.Columns[c]
 	}
-	if f.array {
-		of["row"] = api.ColumnWhole
-	}
+	before := 0
 	if f.many {
-		of[f.sourceColumn()] = api.ColumnText
+		of[head[before]] = api.ColumnText
+		before++
+	}
+	if f.array {
+		of[head[before]] = api.ColumnWhole
 	}
 	// Behind the person's own stand the answers, how sure they are, and what to check, under whatever names.
 	first := len(head) - 1 - len(f.fields)

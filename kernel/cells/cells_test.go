@@ -205,7 +205,7 @@ func TestFailures(t *testing.T) {
 		{"assert digits.test >= 0.99", assertion, "digits.test is 0.966667, so it is not >= 0.99."},
 		{"digits.rho", noValue, "digits has no rho yet: it has had less than a second of device time."},
 		{"drop digits", refused, "To answer at once: drop digits yes"},
-		{`infer digits "new.npz" into "a.xlsx"`, fileError, "has to end in .csv, .tsv, .jsonl, .parquet, .arrow or .feather."},
+		{`infer digits "new.npz" into "a.xls"`, fileError, "has to end in .csv, .tsv, .jsonl, .parquet, .arrow, .feather or .xlsx."},
 		{"tasks; best nobody", noSuchTask, "There is no task nobody."},
 	}
 	for _, test := range tests {

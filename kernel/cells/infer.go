@@ -108,7 +108,7 @@ func (c *cell) target(into *lang.Into) (string, error) {
 			fmt.Sprintf("Write into a file: into \"%s.csv\"", into.Variable)).at(into.Span)
 	}
 	if !slices.Contains(tables, strings.ToLower(path.Ext(into.File))) {
-		return "", fail(fileError, fmt.Sprintf("Tables are written as CSV, JSON lines, Parquet or Arrow, so %s has to end in %s or %s.", into.File,
+		return "", fail(fileError, fmt.Sprintf("Tables are written as CSV, JSON lines, Parquet, Arrow or Excel, so %s has to end in %s or %s.", into.File,
 			strings.Join(tables[:len(tables)-1], ", "), tables[len(tables)-1]), "").at(into.Span)
 	}
 	return c.resolve(into.File), nil

@@ -61,9 +61,9 @@ func (j *jsonLines) Write(record []string) error {
 }
 
 // writeTable writes a file that appears whole or not at all: CSV, with tabs for
-// .tsv, JSON lines, Parquet or Arrow. kinds tells the kind of a column, "" where
+// .tsv, JSON lines, or one of typedTables. kinds tells the kind of a column, "" where
 // nobody knows it: then it is text in JSON lines, and what all of its cells are in
-// Parquet and Arrow. Where kinds is nil, cells are what they look like. For the
+// those. Where kinds is nil, cells are what they look like. For the
 // latter fill is called twice.
 func writeTable(target string, kinds func(column string) string, fill func(records) error) error {
 	ending := strings.ToLower(filepath.Ext(target))

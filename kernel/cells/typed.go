@@ -17,24 +17,21 @@ import (
 )
 
 // typedTables are the endings of files whose columns have types.
-var typedTables = []string{".parquet", ".arrow", ".feather"}
+var typedTables = []string{".parquet", ".arrow", ".feather", ".xlsx"}
 
 // rowsAtOnce is how many rows of such a file are in memory.
 const rowsAtOnce = 10_000
 
-// writeTyped writes a Parquet, Arrow or Feather file, which appears whole or not at all.
+// writeTyped writes a Parquet, Arrow, Feather or Excel file, which appears whole or not at all.
 func writeTyped(target string, kinds func(column string) string, fill func(records) error) error {
 	look := &survey{kinds: kinds}
 	if err := fill(look); err != nil {
 		return err
 	}
 	return replace(target, func(file *os.File) error {
-		var w interface {
-			records
-			io.Closer
-		} = newArrow(file, look.columns)
-		if strings.EqualFold(filepath.Ext(target), ".parquet") {
-			w = newParquet(file, look.columns)
+		w, err := newTyped(file, strings.ToLower(filepath.Ext(target)), look.columns)
+		if err != nil {
+			return err
 		}
 		if err := fill(&body{records: w}); err != nil {
 			_ = w.Close() // the file is thrown away
@@ -42,6 +39,22 @@ func writeTyped(target string, kinds func(column string) string, fill func(recor
 		}
 		return w.Close()
 	})
+}
+
+// typedRecords takes the rows below the head, which it has from its columns.
+type typedRecords interface {
+	records
+	io.Closer
+}
+
+func newTyped(out io.Writer, ending string, columns []typed) (typedRecords, error) {
+	switch ending {
+	case ".parquet":
+		return newParquet(out, columns), nil
+	case ".xlsx":
+		return newSheet(out, columns)
+	}
+	return newArrow(out, columns), nil
 }
 
 // body passes on what follows the head.

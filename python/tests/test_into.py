@@ -37,9 +37,10 @@ def work(tmp_path_factory):
     parquet.write_table(table(200), home / "fed.parquet")
     parquet.write_table(table(60, 1), home / "new.parquet")
     (home / "new.csv").write_text("zip,size,n,share\n" + "".join(f"0{i},{4 * (i % 2)}.0,{i},{'' if i % 3 else i / 4}\n" for i in range(30)))
+    workbook = '\nfeed t "parquet.xlsx" using size = size, kind = kind\ninfer t "parquet.xlsx" into "again.parquet"'
     text = f'schema t {PROGRAM}\nfeed t "fed.parquet"\nwait t until quality >= 0.9 or final or 2m\nstop t\n' + "\n".join(
-        f'infer t "new.{source}" into "{source}.{ending}" with probabilities = on' for source in ("parquet", "csv") for ending in ("parquet", "arrow", "feather", "jsonl")
-    ) + '\nmodels t into "board.parquet"'
+        f'infer t "new.{source}" into "{source}.{ending}" with probabilities = on' for source in ("parquet", "csv") for ending in ("parquet", "arrow", "feather", "jsonl", "xlsx")
+    ) + '\nmodels t into "board.parquet"' + workbook
     with private.served(private.environment(home)) as environment:
         subprocess.run([BINARY, "run", "-"], input=text, env=environment, cwd=home, check=True, capture_output=True, text=True)
     return home
@@ -74,3 +75,20 @@ def test_lines_and_boards(work):
     assert lines[2]["zip"] == "02" and lines[2]["n"] == "2" and lines[2]["kind"] in (5, 15)  # CSV knows no types: text
     board = parquet.read_table(work / "board.parquet")
     assert [str(board.schema.field(n).type) for n in ("trial", "label", "search", "tied")] == ["int64", "string", "double", "bool"] and board.num_rows > 5
+
+
+def test_a_workbook_has_types_and_is_read_again(work):
+    import openpyxl
+    sheet = openpyxl.load_workbook(work / "parquet.xlsx").active
+    names = [c.value for c in sheet[1]]
+    assert names == [*table(1).column_names, "kind (answer)", "sure", "p(5)", "p(15)", "check"]
+    first = dict(zip(names, sheet[2]))
+    assert first["zip"].value == "00000" and first["n"].value == 0 and first["wild"].value is False and first["kind (answer)"].value in (5, 15)
+    assert first["day"].is_date and first["day"].value.date() == datetime.date(2024, 2, 29) and first["at"].value.hour == 12
+    assert first["zoned"].value == "2024-02-29T00:00:00+00:00" and sheet["I3"].value == "é 😀 1" and sheet["I2"].value is None and sheet["D5"].value is None
+    again, once = parquet.read_table(work / "again.parquet"), parquet.read_table(work / "parquet.parquet")
+    assert again.column("kind (answer 2)").to_pylist() == once.column("kind (answer)").to_pylist()
+    assert [str(again.schema.field(n).type) for n in ("zip", "size", "kind", "n", "wild", "day", "at", "check (answer)")] == [
+        "string", "double", "int64", "int64", "bool", "date32[day]", "timestamp[us]", "string"]
+    assert len(set(again.column_names)) == len(again.column_names)
+    assert again.column("kind (answer)").to_pylist() == once.column("kind (answer)").to_pylist()

@@ -135,13 +135,15 @@ class Workbook(Source):
 
 
 def _value(cell: Any) -> Any:
-    """A cell as readers give it: None where it is empty; a day without a time as a date."""
+    """A cell as readers give it: None where it is empty; a day without a time as a date; whole what is shown as whole, for sheets know floats only."""
     if isinstance(cell, str) and not cell.strip():
         return None
     if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
         return cell.date()
     if isinstance(cell, datetime.timedelta):
         return cell.total_seconds() / 86400
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return int(cell)
     return cell
 
 
