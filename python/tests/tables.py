@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+import sas
 from folders import program
 
 PLANTS = program(
@@ -122,6 +123,14 @@ def portable(path: Path, rows: list[dict]) -> None:
     frame, _ = coded(rows)
     frame["color"], frame["kind"] = [v or "" for v in column(rows, "color")], column(rows, "kind")
     (pyreadstat.write_por if path.suffix == ".por" else pyreadstat.write_xport)(frame, str(path))
+
+
+def dataset(path: Path, rows: list[dict]) -> None:
+    """SAS's data sets: no value labels, days with a format, and gaps of two kinds."""
+    columns = [sas.Column(n, {"color": 5, "kind": 3}.get(n, 0), "DATE" if n == "seen" else "") for n in NAMES]
+    gaps = iter([None, "A"] * len(rows))
+    sas.write(path, columns, [[next(gaps) if r["Height"] is None else r["Height"], *(r[n] for n in NAMES[1:])]
+                              for r in rows])
 
 
 def opendocument(path: Path, rows: list[dict]) -> None:
@@ -244,6 +253,7 @@ KINDS = {
     "plants.dta": stata,
     "plants.por": portable,
     "plants.xpt": portable,
+    "plants.sas7bdat": dataset,
     "plants.npz": lambda path, rows: np.savez(path, **_arrays(rows)),
     "records.npy": lambda path, rows: np.save(path, records(rows)),
     "plants.h5": hdf5,
