@@ -277,7 +277,7 @@ func (w *world) searched(task store.Task) store.Task {
 				Feed: 1, Version: 1, Source: "digits.npz", Row: int64(n - 1), On: n != 3,
 			})
 		}
-		if err := tx.InsertExamples(task.ID, store.Each(examples)); err != nil {
+		if err := tx.InsertExamples(task.ID, examples); err != nil {
 			return err
 		}
 		feedID := uuid.Must(uuid.NewV7()).String()

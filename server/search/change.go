@@ -236,6 +236,9 @@ func (s *Service) read(ctx context.Context, f store.Feed) error {
 			if err := s.prepare(ctx, task, *target, profile, raw, next); err != nil {
 				return err
 			}
+			if err := s.arrive(ctx, task, next); err != nil {
+				return err
+			}
 		}
 	}
 	return s.ask(ctx, func(st *state) error { return st.move(task.ID, next) })
@@ -324,6 +327,7 @@ type version struct {
 	feed    *store.Feed
 	rejects []trial.Reject
 	index   string // path of the index.arrow of fresh examples; empty: there are none
+	next    int    // the number after the last of them, once their rows are written
 	on, off []int
 	labels  []store.Example // with the labels that they have now
 	by      string          // who makes it
@@ -350,6 +354,42 @@ func (v *version) fresh(task store.Task) feed.Examples {
 			}
 		}
 	}
+}
+
+// rowsAtOnce is how many rows of examples one transaction writes: a tenth of a
+// second, in which nobody else's results and commands can be written.
+const rowsAtOnce = 10_000
+
+// arrive writes the rows of the examples that a version's feed brings, in many short
+// transactions. Nobody sees them before the version is committed; those of an attempt
+// that never got there are removed first.
+func (s *Service) arrive(ctx context.Context, task store.Task, v *version) error {
+	for removed := rowsAtOnce; removed == rowsAtOnce; {
+		if _, err := s.cfg.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			removed, err = tx.DiscardExamples(task.ID, rowsAtOnce)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	some := make([]store.Example, 0, rowsAtOnce)
+	write := func() error {
+		_, err := s.cfg.Store.Write(ctx, func(tx *store.Tx) error { return tx.InsertExamples(task.ID, some) })
+		some = some[:0]
+		return err
+	}
+	for e, err := range v.fresh(task) {
+		if err != nil {
+			return err
+		}
+		v.next = max(v.next, e.Number+1)
+		if some = append(some, e); len(some) == rowsAtOnce {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+	}
+	return write()
 }
 
 // prepare does the slow part of a move: the version's folder, the candidates,
@@ -544,20 +584,11 @@ func (st *state) retire(searchID string) error {
 	return st.alloc.Apply(allocator.SearchRemoved{Search: allocator.SearchID(searchID)})
 }
 
-// createVersion writes the examples, the version and the search, and points
-// the task to it. The search may be there already: equal data, equal search.
+// createVersion writes the version and the search, points the task to it, and makes
+// the examples that arrived the task's. The search may be there already: equal data, equal search.
 func (st *state) createVersion(tx *store.Tx, task *store.Task, v *version) (store.Search, error) {
 	now := st.now()
-	if err := tx.InsertExamples(task.ID, func(yield func(store.Example, error) bool) {
-		for e, err := range v.fresh(*task) {
-			task.NextExample = max(task.NextExample, e.Number+1)
-			if !yield(e, err) {
-				return
-			}
-		}
-	}); err != nil {
-		return store.Search{}, err
-	}
+	task.NextExample = max(task.NextExample, v.next) // from here on its rows are the task's
 	if _, err := tx.SetExamplesOn(task.ID, v.on, true); err != nil {
 		return store.Search{}, err
 	}

@@ -302,6 +302,15 @@ func TestMoreExamplesAndRefine(t *testing.T) {
 	before, _ := search.Served(first)
 	parts := l.parts(task.ID)
 
+	// What a feed wrote that a crash cut off is nobody's, and in nobody's way.
+	_, err = l.store.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.InsertExamples(task.ID, []store.Example{{Number: first.NextExample, Part: "test"}, {Number: first.NextExample + 700, Part: "test"}})
+	})
+	must(t, err)
+	if len(l.parts(task.ID)) != len(parts) {
+		t.Fatal("examples on their way are seen")
+	}
+
 	// Feed more, with the old rows among them: only the new ones are taken, the old ones keep their parts.
 	f, _ := l.feedWait(task, l.upload("b.csv", append(rings(1, 500), rings(2, 300)[len("x,y,side\n"):]...)))
 	if f.Accepted != 300 || f.Known != 500 || f.Version != 2 {
@@ -315,7 +324,11 @@ func TestMoreExamplesAndRefine(t *testing.T) {
 	if second.SearchID == first.SearchID || l.search(second.SearchID).Inherits != first.SearchID {
 		t.Fatal("the new version has no search of its own that inherits")
 	}
-	for n, part := range l.parts(task.ID) {
+	dealt := l.parts(task.ID)
+	if len(dealt) != 800 {
+		t.Fatalf("%d examples", len(dealt))
+	}
+	for n, part := range dealt {
 		if old, there := parts[n]; there && old != part {
 			t.Fatalf("example %d moved from %s to %s", n, old, part)
 		}

@@ -17,7 +17,7 @@ func (r *Reader) Candidates(searchID string) ([]Candidate, error) {
 // InsertCandidates adds candidates to the searches they name.
 func (tx *Tx) InsertCandidates(candidates []Candidate) error {
 	return bulk(tx, "candidates", `INSERT INTO candidates (`+candidateColumns+`) VALUES (?, ?, ?, ?, ?, ?)`,
-		Each(candidates), func(c Candidate) []any {
+		candidates, func(c Candidate) []any {
 			return []any{c.SearchID, c.ID, c.Version, c.Ordinal, text(c.Object), maybeMicros(c.Removed)}
 		})
 }

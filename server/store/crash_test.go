@@ -184,7 +184,7 @@ func TestReadersBesideAWriter(t *testing.T) {
 			e := f.examples[0]
 			e.Number = task.NextExample
 			task.NextExample++
-			if err := tx.InsertExamples(task.ID, Each([]Example{e})); err != nil {
+			if err := tx.InsertExamples(task.ID, []Example{e}); err != nil {
 				return err
 			}
 			if err := tx.UpdateTask(task); err != nil {

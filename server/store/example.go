@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// arrived chooses a task's examples. A feed's rows are written piece by piece before the commit that makes them the task's, which
+// moves its next number past them; until then nobody sees them. ?1 is the task.
+const arrived = `number < (SELECT next_example FROM tasks WHERE id = ?1)`
+
 const exampleColumns = `number, example_hash, input_hash, group_hash, label, fed_label, part, feed, version, source, row, is_on`
 
 func scanExample(s scanner) (e Example, err error) {
@@ -23,7 +27,7 @@ type ExampleFilter struct {
 // at most limit of them (all if limit ≤ 0), by number.
 func (r *Reader) Examples(taskID string, after, limit int, filter ExampleFilter) ([]Example, error) {
 	return all(r, scanExample, "examples", `SELECT `+exampleColumns+` FROM examples
-		WHERE task_id = ?1 AND number > ?2 AND (?3 = '' OR part = ?3) AND (?4 IS NULL OR is_on = ?4)
+		WHERE task_id = ?1 AND number > ?2 AND `+arrived+` AND (?3 = '' OR part = ?3) AND (?4 IS NULL OR is_on = ?4)
 		ORDER BY number LIMIT ?5`, taskID, after, filter.Part, filter.On, upTo(limit))
 }
 
@@ -36,7 +40,8 @@ func (r *Reader) AllExamples(taskID string) ([]Example, error) {
 // error is the last thing that it yields.
 func (r *Reader) EachExample(taskID string) iter.Seq2[Example, error] {
 	return func(yield func(Example, error) bool) {
-		rows, err := r.tx.QueryContext(r.ctx, `SELECT `+exampleColumns+` FROM examples WHERE task_id = ? ORDER BY number`, taskID)
+		rows, err := r.tx.QueryContext(r.ctx, `SELECT `+exampleColumns+` FROM examples
+			WHERE task_id = ?1 AND `+arrived+` ORDER BY number`, taskID)
 		if err != nil {
 			yield(Example{}, named("examples", err))
 			return
@@ -67,7 +72,7 @@ func (r *Reader) ExamplesOf(taskID string, numbers []int) (list []Example, err e
 			args = append(args, n)
 		}
 		found, err := all(r, scanExample, "examples", `SELECT `+exampleColumns+` FROM examples
-			WHERE task_id = ? AND number IN (?`+strings.Repeat(", ?", len(some)-1)+`)`, args...)
+			WHERE task_id = ?1 AND `+arrived+` AND number IN (?`+strings.Repeat(", ?", len(some)-1)+`)`, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +89,7 @@ func (r *Reader) ExampleCounts(taskID string) (ExampleCounts, error) {
 		return c, err
 	}, "examples", `SELECT count(*) FILTER (WHERE is_on), count(*) FILTER (WHERE NOT is_on),
 		count(*) FILTER (WHERE is_on AND part = 'train'), count(*) FILTER (WHERE is_on AND part = 'validation'),
-		count(*) FILTER (WHERE is_on AND part = 'test') FROM examples WHERE task_id = ?`, taskID)
+		count(*) FILTER (WHERE is_on AND part = 'test') FROM examples WHERE task_id = ?1 AND `+arrived, taskID)
 }
 
 // LabelCounts counts a task's examples that are on by their label. It looks at
@@ -97,7 +102,7 @@ func (r *Reader) LabelCounts(taskID string) (map[string]int, error) {
 	list, err := all(r, func(s scanner) (c count, err error) {
 		err = s.Scan(&c.label, &c.n)
 		return c, err
-	}, "examples", `SELECT label, count(*) FROM examples WHERE task_id = ? AND is_on GROUP BY label`, taskID)
+	}, "examples", `SELECT label, count(*) FROM examples WHERE task_id = ?1 AND is_on AND `+arrived+` GROUP BY label`, taskID)
 	if err != nil {
 		return nil, err
 	}
@@ -108,13 +113,25 @@ func (r *Reader) LabelCounts(taskID string) (map[string]int, error) {
 	return counts, nil
 }
 
-// InsertExamples adds examples to a task, under the numbers they have. An error
-// among them is returned, and then the transaction is of no use.
-func (tx *Tx) InsertExamples(taskID string, examples iter.Seq2[Example, error]) error {
+// InsertExamples adds examples to a task, under the numbers they have. Those from
+// the task's NextExample on are seen by nobody until that is past them.
+func (tx *Tx) InsertExamples(taskID string, examples []Example) error {
 	return bulk(tx, "examples", `INSERT INTO examples (task_id, `+exampleColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, examples, func(e Example) []any {
 		return []any{taskID, e.Number, e.ExampleHash, e.InputHash, e.Group, e.Label, e.Fed, e.Part, e.Feed, e.Version, e.Source, e.Row, e.On}
 	})
+}
+
+// DiscardExamples removes at most limit of the examples from the task's NextExample on:
+// what a feed wrote that never ended. It returns how many there were.
+func (tx *Tx) DiscardExamples(taskID string, limit int) (int, error) {
+	res, err := tx.tx.ExecContext(tx.ctx, `DELETE FROM examples WHERE task_id = ?1 AND number IN (SELECT number FROM examples
+		WHERE task_id = ?1 AND number >= (SELECT next_example FROM tasks WHERE id = ?1) LIMIT ?2)`, taskID, limit)
+	if err != nil {
+		return 0, named("examples", err)
+	}
+	n, err := res.RowsAffected()
+	return int(n), named("examples", err)
 }
 
 // SetExamplesOn switches examples of a task on or off and returns how many of
@@ -145,7 +162,7 @@ func (tx *Tx) SetExamplesOn(taskID string, numbers []int, on bool) (changed int,
 // SetLabels gives examples of a task the Label and Fed that they have here. An
 // example that the task hasn't got is passed over.
 func (tx *Tx) SetLabels(taskID string, examples []Example) error {
-	return bulk(tx, "examples", `UPDATE examples SET label = ?, fed_label = ? WHERE task_id = ? AND number = ?`, Each(examples), func(e Example) []any {
+	return bulk(tx, "examples", `UPDATE examples SET label = ?, fed_label = ? WHERE task_id = ? AND number = ?`, examples, func(e Example) []any {
 		return []any{e.Label, e.Fed, taskID, e.Number}
 	})
 }

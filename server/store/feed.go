@@ -75,7 +75,7 @@ func (tx *Tx) InsertRejects(feedID string, rejects []Reject) error {
 		return err
 	}
 	return bulk(tx, "rejects", `INSERT INTO rejects (feed_id, n, source, row, line, column_, value, reason, remedy)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, Each(rejects), func(x Reject) []any {
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, rejects, func(x Reject) []any {
 		n++
 		return []any{feedID, n, x.Source, x.Row, x.Line, x.Column, x.Value, x.Reason, x.Remedy}
 	})

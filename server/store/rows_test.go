@@ -76,7 +76,7 @@ func fill(t testing.TB, s *Store) filled {
 		return errors.Join(event,
 			tx.InsertUser(f.user), tx.InsertToken(f.token), tx.InsertUpload(f.upload), tx.InsertBlob("ab12", 5), tx.OwnBlob("ab12", f.user.ID),
 			tx.InsertSearch(f.search), tx.InsertCandidates(f.candidate), tx.InsertTask(f.task), tx.InsertFeed(f.feed),
-			tx.InsertRejects(f.feed.ID, f.rejects), tx.InsertExamples(f.task.ID, Each(f.examples)), tx.InsertVersion(f.version),
+			tx.InsertRejects(f.feed.ID, f.rejects), tx.InsertExamples(f.task.ID, f.examples), tx.InsertVersion(f.version),
 			tx.InsertTrial(f.trial), tx.InsertAttempt(f.attempt), tx.InsertTaskTrial(f.taskTrial), tx.PutShare(f.share), tx.PutIdempotent(f.answer))
 	})
 	write(t, s, func(tx *Tx) error { same(t, "InsertPrior", 1)(tx.InsertPrior(f.prior)); return nil })
@@ -325,7 +325,7 @@ func TestNotFoundAndExists(t *testing.T) {
 			"InsertUser": tx.InsertUser(User{ID: newID(), Name: "ann"}), "InsertToken": tx.InsertToken(f.token), "InsertTask": tx.InsertTask(task),
 			"InsertFeed": tx.InsertFeed(feed), "InsertSearch": tx.InsertSearch(search), "InsertTrial": tx.InsertTrial(trial),
 			"InsertAttempt": tx.InsertAttempt(f.attempt), "InsertTaskTrial": tx.InsertTaskTrial(f.taskTrial),
-			"InsertExamples": tx.InsertExamples(f.task.ID, Each(f.examples)), "InsertVersion": tx.InsertVersion(f.version),
+			"InsertExamples": tx.InsertExamples(f.task.ID, f.examples), "InsertVersion": tx.InsertVersion(f.version),
 			"InsertCandidates": tx.InsertCandidates(f.candidate), "InsertUpload": tx.InsertUpload(f.upload), "PutIdempotent": tx.PutIdempotent(f.answer),
 		} {
 			if !errors.Is(err, ErrExists) {
@@ -339,4 +339,56 @@ func TestNotFoundAndExists(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// What a feed has written of its examples is nobody's before the task's next number is
+// past it, and can be removed without touching what is.
+func TestExamplesOnTheirWay(t *testing.T) {
+	s := open(t)
+	f := fill(t, s)
+	late := make([]Example, 5)
+	for i := range late {
+		late[i] = f.examples[0]
+		late[i].Number, late[i].Label = f.task.NextExample+i, "c"
+	}
+	insert := func() { write(t, s, func(tx *Tx) error { return tx.InsertExamples(f.task.ID, late) }) }
+	see := func(want []Example) {
+		t.Helper()
+		labels := map[string]int{}
+		numbers := []int{1}
+		for _, e := range want {
+			labels[e.Label]++
+		}
+		for _, e := range late {
+			numbers = append(numbers, e.Number)
+		}
+		read(t, s, func(r *Reader) error {
+			same(t, "AllExamples", want)(r.AllExamples(f.task.ID))
+			same(t, "Examples", want[1:])(r.Examples(f.task.ID, 1, 0, ExampleFilter{}))
+			same(t, "LabelCounts", labels)(r.LabelCounts(f.task.ID))
+			same(t, "ExamplesOf", append([]Example{want[0]}, want[3:]...))(r.ExamplesOf(f.task.ID, numbers))
+			if c, err := r.ExampleCounts(f.task.ID); c.On != len(want) || err != nil {
+				t.Errorf("ExampleCounts: %+v, %v", c, err)
+			}
+			var each []Example
+			for e, err := range r.EachExample(f.task.ID) {
+				if err != nil {
+					return err
+				}
+				each = append(each, e)
+			}
+			same(t, "EachExample", want)(each, nil)
+			return nil
+		})
+	}
+	insert()
+	see(f.examples)
+	for _, want := range []int{3, 2, 0} {
+		write(t, s, func(tx *Tx) error { same(t, "DiscardExamples", want)(tx.DiscardExamples(f.task.ID, 3)); return nil })
+	}
+	insert()
+	f.task.NextExample += len(late)
+	write(t, s, func(tx *Tx) error { return tx.UpdateTask(f.task) })
+	see(append(f.examples, late...))
+	write(t, s, func(tx *Tx) error { same(t, "DiscardExamples", 0)(tx.DiscardExamples(f.task.ID, 3)); return nil })
 }
