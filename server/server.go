@@ -166,7 +166,7 @@ func Run(ctx context.Context, cfg Config, ready func(Ready) error) (err error) {
 		return err
 	}
 	go history.Keeper{Store: db, Take: searches.SetPriors, Log: cfg.Log}.Run(ctx)
-	go tidy(ctx, db, blobs, cfg.Log)
+	go tidy(ctx, db, blobs, searches, cfg.Log)
 	go watchDevices(ctx, prober, searches, cfg.Log)
 	if cfg.Private {
 		go leaveWhenIdle(ctx, leave, cfg.Idle, use, searches, cfg.Log)
@@ -213,19 +213,36 @@ const (
 	keepEventCount  = 1_000_000
 	keepIdempotency = 24 * time.Hour
 	keepUnfinished  = 7 * 24 * time.Hour
+	keepUnneeded    = 24 * time.Hour
 )
 
-// tidy cuts the event log, and drops uploads that nobody has gone on with and
-// answers to requests that nobody will repeat.
-func tidy(ctx context.Context, db *store.Store, blobs *blob.Store, log *slog.Logger) {
+// tidy cuts the event log, and drops uploads that nobody has gone on with, files that no task was
+// fed from and answers to requests that nobody will repeat.
+func tidy(ctx context.Context, db *store.Store, blobs *blob.Store, searches *search.Service, log *slog.Logger) {
 	ticker := time.NewTicker(6 * time.Hour)
 	defer ticker.Stop()
 	for {
 		stale, err := blobs.Sweep(keepUnfinished)
+		var needed map[string]bool
+		if err == nil {
+			needed, err = searches.Needed(ctx)
+		}
+		var unneeded []string
+		if err == nil {
+			unneeded, err = blobs.SweepBlobs(keepUnneeded, func(sha256 string) bool { return needed[sha256] })
+		}
 		if err == nil {
 			_, err = db.Write(ctx, func(tx *store.Tx) error {
 				for _, id := range stale {
 					if err := tx.DeleteUpload(id); err != nil && !errors.Is(err, store.ErrNotFound) {
+						return err
+					}
+				}
+				for _, sha256 := range unneeded {
+					if _, err := blobs.Path(sha256); err == nil {
+						continue // somebody has sent it again
+					}
+					if err := tx.DeleteBlob(sha256); err != nil {
 						return err
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -342,6 +343,51 @@ func TestSweep(t *testing.T) {
 		t.Errorf("the young upload: %v", err)
 	}
 	content(t, s, sha, []byte("kept"))
+}
+
+// A blob goes once nobody needs it and its last use is long ago; to send it again, or to ask for it, is to use it.
+func TestSweepBlobs(t *testing.T) {
+	root := t.TempDir()
+	s := open(t, root)
+	now := time.Now()
+	s.now = func() time.Time { return now }
+	send := func(text string) string {
+		t.Helper()
+		id := newID(t, s)
+		if _, err := s.Append(id, 0, strings.NewReader(text), int64(len(text))); err != nil {
+			t.Fatal(err)
+		}
+		sha, _, err := s.Commit(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sha
+	}
+	needed, unused, asked, again := send("needed"), send("unused"), send("asked for"), send("sent again")
+	sweep := func(want ...string) {
+		t.Helper()
+		removed, err := s.SweepBlobs(24*time.Hour, func(sha string) bool { return sha == needed })
+		if slices.Sort(removed); err != nil || !slices.Equal(removed, want) {
+			t.Fatalf("%q were removed, not %q: %v", removed, want, err)
+		}
+	}
+	sweep()
+	now = now.Add(25 * time.Hour)
+	if _, err := s.Path(asked); err != nil {
+		t.Fatal(err)
+	}
+	send("sent again")
+	sweep(unused)
+	if _, err := s.Path(unused); !errors.Is(err, ErrNotFound) {
+		t.Errorf("what was removed: %v", err)
+	}
+	for sha, text := range map[string]string{needed: "needed", asked: "asked for", again: "sent again"} {
+		content(t, s, sha, []byte(text))
+	}
+	if send("unused") != unused {
+		t.Error("another hash")
+	}
+	content(t, s, unused, []byte("unused"))
 }
 
 // However an upload is cut into pieces, broken off, sent too far or restarted,

@@ -120,7 +120,7 @@ func (s *Store) place(name, sha256 string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.root.Stat(blob)
+	err = s.use(blob)
 	switch {
 	case err == nil:
 		if err := s.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +134,7 @@ func (s *Store) place(name, sha256 string) error {
 	if err := s.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := s.root.Chmod(name, 0o400); err != nil {
+	if err := errors.Join(s.root.Chmod(name, 0o400), s.use(name)); err != nil { // it may have been sent long ago
 		return err
 	}
 	if err := s.root.Rename(name, blob); err != nil {

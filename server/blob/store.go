@@ -37,6 +37,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	partials map[string]*partial
+	using    sync.Mutex // of blobs' times of use: none is removed while it is said to be in use
 }
 
 // Option sets a limit of a Store.
@@ -71,16 +72,25 @@ func Open(root string, options ...Option) (*Store, error) {
 // Close gives the folder free.
 func (s *Store) Close() error { return s.root.Close() }
 
-// Path is where the content with this hash lies, for reading only.
+// Path is where the content with this hash lies, for reading only. To ask for it is
+// to use it: see [Store.SweepBlobs].
 func (s *Store) Path(sha256 string) (string, error) {
 	name, err := blobName(sha256)
 	if err != nil {
 		return "", err
 	}
-	if _, err := s.root.Stat(name); err != nil {
+	if err := s.use(name); err != nil {
 		return "", missing("blob", sha256, err)
 	}
 	return filepath.Join(s.dir, filepath.FromSlash(name)), nil
+}
+
+// use notes that a file is used now, by its time of modification.
+func (s *Store) use(name string) error {
+	s.using.Lock()
+	defer s.using.Unlock()
+	now := s.now()
+	return s.root.Chtimes(name, now, now)
 }
 
 // Open opens the content with this hash for reading.

@@ -290,3 +290,33 @@ func (s *Store) Sweep(older time.Duration) (removed []string, err error) {
 	}
 	return removed, nil
 }
+
+// SweepBlobs removes the blobs that nobody has used for longer than older and that
+// needed, which is called with a hash, does not hold back. It returns their hashes.
+func (s *Store) SweepBlobs(older time.Duration, needed func(sha256 string) bool) (removed []string, err error) {
+	before := s.now().Add(-older)
+	err = fs.WalkDir(s.root.FS(), blobsDir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		sha256 := path.Base(name)
+		if known, err := blobName(sha256); err != nil || known != name || needed(sha256) {
+			return nil // not ours, or wanted
+		}
+		s.using.Lock()
+		defer s.using.Unlock()
+		info, err := s.root.Stat(name)
+		if err != nil || !info.ModTime().Before(before) {
+			return err
+		}
+		if err := s.root.Remove(name); err != nil {
+			return err
+		}
+		removed = append(removed, sha256)
+		return nil
+	})
+	if err != nil {
+		return removed, fmt.Errorf("remove files that nobody needs: %w", err)
+	}
+	return removed, nil
+}

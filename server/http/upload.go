@@ -119,6 +119,10 @@ func (s *server) findSent(r *store.Reader, upload *store.Upload) error {
 		return err
 	}
 	if owned {
+		_, err := s.Blobs.Path(upload.SHA256) // it is used, so it stays for now
+		owned = err == nil
+	}
+	if owned {
 		b, err := r.Blob(upload.SHA256)
 		if err != nil {
 			return err

@@ -224,6 +224,7 @@ type state struct {
 func (s *Service) loop(ctx context.Context, st *state) {
 	defer close(s.done)
 	st.resumeFeeds()
+	st.erase()
 	ready := s.cfg.Ready
 	if ready == nil {
 		st.ready = true

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -659,9 +660,27 @@ func TestStopResumeDrop(t *testing.T) {
 		t.Fatalf("resumed: %+v", resumed)
 	}
 	l.until(task.ID, "settled", settled)
+	file := l.upload("rings.csv", rings(9, 700)).SHA256
+	if needed, err := l.Needed(t.Context()); err != nil || !needed[file] || len(needed) != 1 {
+		t.Fatalf("needed are %v, %v", needed, err)
+	}
 	must(t, l.Drop(t.Context(), task))
 	if now := l.task(task.ID); now.State != "dropped" {
 		t.Fatalf("dropped: %+v", now)
+	}
+	if needed, err := l.Needed(t.Context()); err != nil || len(needed) != 0 {
+		t.Fatalf("still needed are %v, %v", needed, err)
+	}
+	// What was fed is forgotten, what was found is history.
+	for left := 1; left > 0; runtime.Gosched() {
+		l.read(func(r *store.Reader) error {
+			feeds, err := r.Feeds(task.ID)
+			left = len(feeds)
+			return err
+		})
+	}
+	if len(l.parts(task.ID)) > 0 || len(l.trials(stopped.SearchID)) == 0 {
+		t.Fatalf("%d examples and %d trials are left", len(l.parts(task.ID)), len(l.trials(stopped.SearchID)))
 	}
 	if _, fresh, err := l.Declare(t.Context(), ada, "rings", program, nil); err != nil || fresh.ID == task.ID {
 		t.Fatalf("declared after the drop: %+v, %v", fresh, err)

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"path/filepath"
 
@@ -101,8 +102,8 @@ func (s *Service) StopTrial(ctx context.Context, task store.Task, number int) er
 	})
 }
 
-// Drop forgets a task: its examples and feeds. Its finished trials stay as
-// history for the prior.
+// Drop forgets a task: its examples and feeds, whose rows go piece by piece in the
+// background. Its finished trials stay as history for the prior.
 func (s *Service) Drop(ctx context.Context, task store.Task) error {
 	return s.ask(ctx, func(st *state) error {
 		if c := st.changes[task.ID]; c != nil {
@@ -159,8 +160,65 @@ func (s *Service) Drop(ctx context.Context, task store.Task) error {
 		if err := removeFolders(paths...); err != nil {
 			st.cfg.Log.Warn("a dropped task's files could not be removed", "task", task.ID, "error", err)
 		}
+		st.erase()
 		return nil
 	})
+}
+
+// erase removes in the background what is left of what was fed to dropped tasks.
+func (st *state) erase() {
+	s, ctx := st.Service, st.ctx
+	st.work.Go(func() {
+		var ids []string
+		err := s.cfg.Store.Read(ctx, func(r *store.Reader) (err error) {
+			ids, err = r.Unerased()
+			return err
+		})
+		for _, id := range ids {
+			for gone := false; !gone && err == nil; {
+				_, err = s.cfg.Store.Write(ctx, func(tx *store.Tx) (err error) {
+					gone, err = tx.EraseTask(id, rowsAtOnce)
+					return err
+				})
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Log.Error("what was fed to dropped tasks could not be removed", "error", err)
+		}
+	})
+}
+
+// Needed are the hashes of the files that tasks were fed from, or are being fed.
+func (s *Service) Needed(ctx context.Context) (map[string]bool, error) {
+	needed := map[string]bool{}
+	err := s.cfg.Store.Read(ctx, func(r *store.Reader) error {
+		tasks, err := r.AllTasks()
+		if err != nil {
+			return err
+		}
+		for _, task := range tasks {
+			if task.State == "dropped" {
+				continue
+			}
+			feeds, err := r.Feeds(task.ID)
+			if err != nil {
+				return err
+			}
+			for _, f := range feeds {
+				var request FeedRequest
+				if err := json.Unmarshal(f.Request, &request); err != nil {
+					return err
+				}
+				for _, source := range request.Sources {
+					if f.State != "failed" {
+						needed[source.SHA256] = true
+					}
+				}
+			}
+		}
+		return nil
+	})
+	return needed, err
 }
 
 // reads reports whether a search that a task still points to, or an attempt

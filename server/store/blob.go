@@ -31,3 +31,16 @@ func (tx *Tx) OwnBlob(sha256, userID string) error {
 		ON CONFLICT (sha256, user_id) DO NOTHING`, sha256, userID)
 	return err
 }
+
+// DeleteBlob forgets a blob, who sent it, and the uploads that became it. One that
+// isn't there is no error.
+func (tx *Tx) DeleteBlob(sha256 string) error {
+	for _, query := range []string{
+		`DELETE FROM uploads WHERE complete AND sha256 = ?`, `DELETE FROM blob_owners WHERE sha256 = ?`, `DELETE FROM blobs WHERE sha256 = ?`,
+	} {
+		if _, err := tx.exec("blob "+sha256, query, sha256); err != nil {
+			return err
+		}
+	}
+	return nil
+}

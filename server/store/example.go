@@ -125,13 +125,14 @@ func (tx *Tx) InsertExamples(taskID string, examples []Example) error {
 // DiscardExamples removes at most limit of the examples from the task's NextExample on:
 // what a feed wrote that never ended. It returns how many there were.
 func (tx *Tx) DiscardExamples(taskID string, limit int) (int, error) {
-	res, err := tx.tx.ExecContext(tx.ctx, `DELETE FROM examples WHERE task_id = ?1 AND number IN (SELECT number FROM examples
-		WHERE task_id = ?1 AND number >= (SELECT next_example FROM tasks WHERE id = ?1) LIMIT ?2)`, taskID, limit)
-	if err != nil {
-		return 0, named("examples", err)
-	}
-	n, err := res.RowsAffected()
-	return int(n), named("examples", err)
+	return tx.deleteExamples(taskID, `(SELECT next_example FROM tasks WHERE id = ?1)`, limit)
+}
+
+// deleteExamples removes at most limit of a task's examples from a number on.
+func (tx *Tx) deleteExamples(taskID, from string, limit int) (int, error) {
+	n, err := tx.exec("examples", `DELETE FROM examples WHERE task_id = ?1 AND number IN (SELECT number FROM examples
+		WHERE task_id = ?1 AND number >= `+from+` LIMIT ?2)`, taskID, limit)
+	return int(n), err
 }
 
 // SetExamplesOn switches examples of a task on or off and returns how many of

@@ -392,3 +392,37 @@ func TestExamplesOnTheirWay(t *testing.T) {
 	see(append(f.examples, late...))
 	write(t, s, func(tx *Tx) error { same(t, "DiscardExamples", 0)(tx.DiscardExamples(f.task.ID, 3)); return nil })
 }
+
+// Of a dropped task everything that was fed goes, of others nothing; what its searches found stays.
+func TestEraseTask(t *testing.T) {
+	s := open(t)
+	f := fill(t, s)
+	read(t, s, func(r *Reader) error { same(t, "Unerased", []string(nil))(r.Unerased()); return nil })
+	now := t0.Add(time.Hour)
+	f.task.State, f.task.Dropped = "dropped", &now
+	other := f.task
+	other.ID, other.Name, other.State, other.Dropped = newID(), "other", "searching", nil
+	write(t, s, func(tx *Tx) error {
+		return errors.Join(tx.UpdateTask(f.task), tx.InsertTask(other), tx.InsertExamples(other.ID, f.examples))
+	})
+	read(t, s, func(r *Reader) error { same(t, "Unerased", []string{f.task.ID})(r.Unerased()); return nil })
+	for _, want := range []bool{false, true, true} {
+		write(t, s, func(tx *Tx) error { same(t, "EraseTask", want)(tx.EraseTask(f.task.ID, 2)); return nil })
+	}
+	read(t, s, func(r *Reader) error {
+		same(t, "Unerased", []string(nil))(r.Unerased())
+		same(t, "AllExamples", []Example(nil))(r.AllExamples(f.task.ID))
+		same(t, "AllExamples of another", f.examples)(r.AllExamples(other.ID))
+		same(t, "Feeds", []Feed(nil))(r.Feeds(f.task.ID))
+		same(t, "Rejects", []Reject(nil))(r.Rejects(f.feed.ID, 0, 0))
+		same(t, "Versions", []Version(nil))(r.Versions(f.task.ID))
+		same(t, "Trials", []Trial{f.trial})(r.Trials(f.search.ID))
+		return nil
+	})
+	write(t, s, func(tx *Tx) error { return tx.DeleteBlob("ab12") })
+	read(t, s, func(r *Reader) error {
+		none[Blob](t, "Blob")(r.Blob("ab12"))
+		same(t, "BlobOwned", false)(r.BlobOwned("ab12", f.user.ID))
+		return nil
+	})
+}

@@ -75,3 +75,30 @@ func options(t Task) string {
 	}
 	return string(t.Options)
 }
+
+// Unerased lists the dropped tasks of which something that was fed is left.
+func (r *Reader) Unerased() ([]string, error) {
+	return all(r, func(s scanner) (id string, err error) {
+		err = s.Scan(&id)
+		return id, err
+	}, "tasks", `SELECT id FROM tasks WHERE dropped IS NOT NULL AND id IN (SELECT task_id FROM feeds) ORDER BY id`)
+}
+
+// EraseTask removes what was fed to a task: at most limit of its examples, and once
+// there are none its rejected rows, versions and feeds. It reports whether all is gone.
+func (tx *Tx) EraseTask(taskID string, limit int) (gone bool, err error) {
+	n, err := tx.deleteExamples(taskID, "0", limit)
+	if err != nil || n == limit {
+		return false, err
+	}
+	for _, query := range []string{
+		`DELETE FROM rejects WHERE feed_id IN (SELECT id FROM feeds WHERE task_id = ?)`,
+		`DELETE FROM versions WHERE task_id = ?`,
+		`DELETE FROM feeds WHERE task_id = ?`,
+	} {
+		if _, err := tx.exec("task "+taskID, query, taskID); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
