@@ -6,8 +6,18 @@ import (
 	"io"
 	"os"
 
-	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
+	flatbuffers "github.com/google/flatbuffers/go"
+)
+
+// Places of what is read in the tables of an Arrow message, as Arrow's format gives them (Message.fbs, Schema.fbs):
+// the n-th field of a table stands at 4 + 2n.
+const (
+	messageKind   = 6
+	messageHeader = 8
+	schemaFields  = 6
+	fieldName     = 4
+
+	kindSchema = 1 // of MessageHeader
 )
 
 // arrowColumns are the columns of an Arrow file or stream, which names them in its
@@ -22,50 +32,54 @@ func arrowColumns(path string) []string {
 }
 
 // arrowNames reads the columns of what begins as an Arrow file or stream.
-func arrowNames(from io.Reader) (names []string) {
-	// The reader panics at some of what is no Arrow.
+func arrowNames(from io.Reader) []string {
+	start, _ := io.ReadAll(io.LimitReader(from, headBytes))
+	// A file is a stream behind eight bytes, with an index of it at the end. Before a message stand four bytes that
+	// say so, which old ones lack, and its length.
+	message := bytes.TrimPrefix(start, []byte("ARROW1\x00\x00"))
+	message = bytes.TrimPrefix(message, []byte{0xff, 0xff, 0xff, 0xff})
+	if len(message) < 4 {
+		return nil
+	}
+	length, message := uint64(binary.LittleEndian.Uint32(message)), message[4:]
+	if length > uint64(len(message)) {
+		return nil
+	}
+	return schemaNames(message[:length])
+}
+
+// schemaNames are the names of the fields of a message that holds a schema. Only they are read: Arrow's own reader
+// makes room for whatever number of fields or of bytes a message claims to have.
+func schemaNames(message []byte) (names []string) {
+	// What leads out of the message is an index out of range.
 	defer func() {
 		if recover() != nil {
 			names = nil
 		}
 	}()
-	start, _ := io.ReadAll(io.LimitReader(from, headBytes))
-	// A file is a stream behind eight bytes, with an index of it at the end.
-	stream := bytes.TrimPrefix(start, []byte("ARROW1\x00\x00"))
-	// The reader makes room for whatever length stands there.
-	head := bytes.TrimPrefix(stream, []byte{0xff, 0xff, 0xff, 0xff})
-	if len(head) < 4 || uint64(binary.LittleEndian.Uint32(head)) > uint64(len(head)-4) {
+	top := flatbuffers.Table{Bytes: message, Pos: flatbuffers.GetUOffsetT(message)}
+	kind, header := top.Offset(messageKind), top.Offset(messageHeader)
+	if kind == 0 || header == 0 || top.GetByte(top.Pos+flatbuffers.UOffsetT(kind)) != kindSchema {
 		return nil
 	}
-	r, err := ipc.NewReader(bytes.NewReader(stream), ipc.WithAllocator(bounded{memory.NewGoAllocator(), len(stream)}))
-	if err != nil {
+	var schema flatbuffers.Table
+	top.Union(&schema, flatbuffers.UOffsetT(header))
+	fields := flatbuffers.UOffsetT(schema.Offset(schemaFields))
+	if fields == 0 {
 		return nil
 	}
-	defer r.Release()
-	for _, f := range r.Schema().Fields() {
-		names = append(names, f.Name)
+	first, room := schema.Vector(fields), len(message)
+	for i := range schema.VectorLen(fields) {
+		field := flatbuffers.Table{Bytes: message, Pos: schema.Indirect(first + flatbuffers.UOffsetT(i*flatbuffers.SizeUOffsetT))}
+		var name []byte
+		if at := field.Offset(fieldName); at != 0 {
+			name = field.ByteVector(field.Pos + flatbuffers.UOffsetT(at))
+		}
+		// Names of a true schema don't overlap, so they take no more than the message.
+		if room -= len(name); room < 0 {
+			return nil
+		}
+		names = append(names, string(name))
 	}
 	return names
-}
-
-// bounded makes no room that is larger than what is read: a message's own words about its length are not believed.
-type bounded struct {
-	memory.Allocator
-	most int
-}
-
-func (b bounded) Allocate(size int) []byte {
-	b.check(size)
-	return b.Allocator.Allocate(size)
-}
-
-func (b bounded) Reallocate(size int, old []byte) []byte {
-	b.check(size)
-	return b.Allocator.Reallocate(size, old)
-}
-
-func (b bounded) check(size int) {
-	if size > b.most+64 { // to the next multiple of 64
-		panic("more than there is")
-	}
 }
