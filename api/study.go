@@ -67,6 +67,8 @@ type Findings struct {
 	LeftOut  []LeftOut       `json:"left_out,omitempty"`
 	Notes    []string        `json:"notes,omitempty"`
 	Clauses  []string        `json:"clauses,omitempty"` // to be said at feed: "with group = patient_id"
+
+	Pointers *ProposedPointers `json:"pointers,omitempty"` // by which the steps of a proposed series lead to the next one
 }
 
 // Use is a part of an example, such as a field, and how much is lost without it.
@@ -90,6 +92,13 @@ type ProposedField struct {
 	Name    string `json:"name"` // "": a field without a name
 	Type    string `json:"type"` // as the language writes it
 	Comment string `json:"comment"`
+}
+
+// ProposedPointers are the pointers of a proposed program's sides: none where a
+// side holds plain values, one where it is a series.
+type ProposedPointers struct {
+	Input  []string `json:"input"`
+	Output []string `json:"output"`
 }
 
 // LeftOut is a column that a proposed program has no field for.

@@ -131,7 +131,16 @@ func goldens() map[string]Output {
 	pictures := []api.Example{
 		{Number: 17, Part: "test", Label: "3", On: true, Content: []api.Content{{Field: "image", Kind: api.ContentPicture, Shape: []int{8, 8, 1}, PNG: []byte("a picture")}}},
 		{Number: 90, Part: "train", Label: `<b>"8"`, Content: []api.Content{{Field: "image", Kind: api.ContentPicture, Shape: []int{8, 8, 1}, PNG: []byte("another")}}}}
+	tagged := api.Findings{
+		Says: "tags.jsonl: 400 rows, 3 columns.", Predicts: "tags, a series of 5 labels", Guess: `The most frequent label, "N", is 31 % of the steps.`,
+		Fields: []api.ProposedField{
+			{Side: "input", Name: "words", Type: "Class[32]", Comment: "the, dog, sees …, 3–14 steps"},
+			{Side: "output", Name: "tags", Type: `Class["A", "D", "N", "P", "V"]`, Comment: "3–14 steps"}},
+		LeftOut:  []api.LeftOut{{Column: "page", Reason: "beside a series there can be no other input"}},
+		Notes:    []string{"tags is a series of labels: each row has 3–14 steps. It is learned from words, a series of labels, which is as long in each row."},
+		Pointers: &api.ProposedPointers{Input: []string{"next"}, Output: []string{"next"}}}
 	return map[string]Output{
+		"proposed-series":     Proposed(ProposedProgram("tags", tagged), tagged),
 		"contents":            Contents("leaves", final, 2, contents, ""),
 		"contents-pictures":   Contents("digits", final, 40, pictures, "refine digits show 91..128"),
 		"contents-beyond":     Contents("digits", final, 1, nil, ""),

@@ -45,6 +45,10 @@ func Proposed(program string, f api.Findings) Output {
 func ProposedProgram(name string, f api.Findings) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "schema %s {\n", name)
+	pointers := map[string][]string{}
+	if f.Pointers != nil {
+		pointers["input"], pointers["output"] = f.Pointers.Input, f.Pointers.Output
+	}
 	for _, side := range []string{"input", "output"} {
 		var fields []api.ProposedField
 		width := 0
@@ -66,7 +70,7 @@ func ProposedProgram(name string, f api.Findings) string {
 			}
 			tail := ","
 			if i == len(fields)-1 {
-				tail = "], []}"
+				tail = "], [" + strings.Join(pointers[side], ", ") + "]}"
 				if side == "input" {
 					tail += ","
 				}

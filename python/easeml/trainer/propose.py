@@ -8,26 +8,23 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from .batch import MOST_LEVELS
 from .checks import GIVES_AWAY, looks_like_entity, looks_like_id, looks_like_time
-from .convert import MISSING_NUMBERS, text_of
+from .column import Column
 from .fault import Fault
 from .profile import rarity
 from .program import fold
 from .readers import Options, open_source
+from .series import FEW_NUMBERS, LONGEST_SHOWN, MOST_SHOWN, Chains, Steps, trimmed
 
 LABELS = ("label", "target", "class", "y")
 """Names of columns that are taken as what to predict, as `matching` has it."""
 
 MOST_CLASSES = 100
-FEW_NUMBERS = 20
-"""Whole numbers with at most so many different values, each 5 times on average, are read as classes."""
 
 MANY = 30
 """More numbers than so many become one tensor without a name, where nothing else is there."""
@@ -35,78 +32,7 @@ MANY = 30
 SIDES = (16, 32, 48, 64, 96, 128)
 """The sides that pictures are fitted into."""
 
-_DATE = re.compile(r"^\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?$|^\d{1,2}[./]\d{1,2}[./]\d{2,4}$")
 _SPREAD = re.compile(r"^(.*?)_?(\d+)$")
-
-
-@dataclass
-class Column:
-    """What is known of a column after all its rows: texts with their counts (up to a limit), numbers, what is missing."""
-
-    name: str
-    n: int = 0
-    missing: int = 0
-    texts: Counter = field(default_factory=Counter)
-    more: bool = False
-    low: float = math.inf
-    high: float = -math.inf
-    numbers: int = 0
-    whole: bool = True
-    dates: int = 0
-    shape: tuple[int, ...] | None = None
-    pictures: bool = False
-    lists: int = 0
-    sizes: set = field(default_factory=set)
-    codes: list = field(default_factory=list)
-
-    MOST = 5000
-
-    def see(self, values: Any, decimal: str) -> None:
-        """Take in some rows."""
-        if isinstance(values, np.ndarray):
-            values = values.reshape(len(values), -1)
-            values = values[:, 0].tolist() if values.shape[1] == 1 else values
-        for v in values:
-            self.n += 1
-            if isinstance(v, (list, dict, np.ndarray)):
-                self.lists += 1
-                self.sizes.add(np.shape(v) if not isinstance(v, dict) else None)
-                self.codes.append(None)
-                continue
-            t = text_of(v)
-            if t is None or t in MISSING_NUMBERS:
-                self.missing += 1
-                self.codes.append(None)
-                continue
-            if len(self.texts) < self.MOST or t in self.texts:
-                self.texts[t] += 1
-            else:
-                self.more = True
-            self.codes.append(t)
-            try:
-                x = float(t if decimal == "." else t.replace(decimal, "."))
-            except ValueError:
-                self.dates += bool(_DATE.match(t))
-                continue
-            if math.isfinite(x):
-                self.numbers += 1
-                self.low, self.high = min(self.low, x), max(self.high, x)
-                self.whole = self.whole and x.is_integer()
-
-    @property
-    def there(self) -> int:
-        """Rows with a value."""
-        return self.n - self.missing
-
-    @property
-    def is_number(self) -> bool:
-        """Whether all values are numbers."""
-        return self.there > 0 and self.numbers == self.there
-
-    @property
-    def different(self) -> bool:
-        """Whether no value comes twice."""
-        return self.more or (len(self.texts) == self.there and self.there == self.n)
 
 
 def _figure(x: float) -> str:
@@ -132,11 +58,16 @@ def propose(folder: Path, log, spec: dict) -> dict:
     return _of_table(source, [str(o) for o in spec.get("output") or []], log)
 
 
-def _columns(source, log) -> list[Column]:
-    columns = {n: Column(n) for n in source.names}
+def _columns(source, log, chains: Chains, worded: bool) -> list[Column]:
+    """The columns after all rows; `worded`: cells of several words are looked at as series, too."""
+    def new(n: str) -> Column:
+        return Column(n, source.cells, blanks=Steps() if worded and source.cells else None)
+
+    columns = {n: new(n) for n in source.names}
     if source.kind == "npz":
         for n, shape in source.shapes.items():
-            columns[n].shape = tuple(int(d) for d in shape)
+            if source._arrays[n].dtype.kind not in "US":
+                columns[n].shape = tuple(int(d) for d in shape)
         longest = Counter(len(a) for a in (source._arrays[n] for n in source.names)).most_common(1)[0][0]
         used = [n for n in source.names if len(source._arrays[n]) == longest]
         blocks = source.blocks(used)
@@ -146,10 +77,13 @@ def _columns(source, log) -> list[Column]:
     size = max(1, getattr(source, "size", 1))
     last = -1
     for block in blocks:
-        for n, values in block.columns.items():
+        for n, values in chains.lists(block.columns).items():
             if n not in columns:
-                columns[n] = Column(n)
+                columns[n] = new(n)
             c = columns[n]
+            if isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "US":
+                c.see([trimmed(row) for row in values], source.decimal)
+                continue
             if isinstance(values, np.ndarray) and values.ndim > 1 and values.shape[1:] != (1,):
                 c.n += len(values)
                 c.shape = tuple(values.shape[1:])
@@ -160,7 +94,7 @@ def _columns(source, log) -> list[Column]:
         if int(20 * block.read / size) != last:
             last = int(20 * block.read / size)
             log.write("progress", step=block.read, of=size, unit="byte")
-    return [c for c in columns.values() if c.n]
+    return [c for c in columns.values() if c.n and c.name != chains.shared]
 
 
 def _outputs(columns: list[Column], wanted: list[str], source) -> list[Column]:
@@ -177,7 +111,7 @@ def _outputs(columns: list[Column], wanted: list[str], source) -> list[Column]:
     for name in LABELS:
         if name in by_fold:
             return [by_fold[name]]
-    flat = [c for c in columns if c.shape in (None, (), (1,))]
+    flat = [c for c in columns if c.shape in (None, (), (1,))]  # and lists, which may be series
     if not flat:
         raise Fault(f"{source.name} has no column with one value a row that could be what to predict.", where={"file": source.name},
                     hint="Say which one: output COLUMN.")
@@ -186,10 +120,13 @@ def _outputs(columns: list[Column], wanted: list[str], source) -> list[Column]:
 
 def _output_type(c: Column, source) -> tuple[str, str, str]:
     """The type of what is predicted, its comment, and how the first line calls it."""
-    if c.shape not in (None, (), (1,)):
-        return f"Tensor[{', '.join(map(str, c.shape))}]", "", f"{math.prod(c.shape)} numbers"
+    if c.tensor:
+        return f"Tensor[{', '.join(map(str, c.tensor))}]", "", f"{math.prod(c.tensor)} numbers"
     if not c.there:
         raise Fault(f"{c.name} of {source.name} has no value in any row, so there is nothing to learn.", where={"file": source.name, "column": c.name})
+    if c.lists or c.objects:
+        raise Fault(f"{c.name} of {source.name} has {_nested(c)}; what is predicted is a label, numbers, a picture, or a series of labels or numbers.",
+                    where={"file": source.name, "column": c.name}, hint="Say what is to be predicted: output COLUMN.")
     missing = f"{c.missing} missing: these rows are not taken" if c.missing else ""
     k = len(c.texts)
     if c.is_number and not (c.whole and k <= FEW_NUMBERS and c.there >= 5 * k):
@@ -207,9 +144,12 @@ def _output_type(c: Column, source) -> tuple[str, str, str]:
 
 
 def _of_table(source, wanted: list[str], log) -> dict:
-    columns = _columns(source, log)
+    chains = Chains()
+    columns = _columns(source, log, chains, bool(wanted))
     outputs = _outputs(columns, wanted, source)
     rest = [c for c in columns if c not in outputs]
+    if answered := _answered(outputs, rest, source):
+        return _of_series(source, columns, outputs[0], rest, *answered, chains)
     fields, left_out, notes, clauses = [], [], [], []
     seen: dict[str, str] = {}
 
@@ -233,10 +173,15 @@ def _of_table(source, wanted: list[str], log) -> dict:
                 clauses.append(clause)
         else:
             kept.append(c)
-    if not kept:
+    alone = next((c for c in rest if c.series and not c.tensor), None) if not kept else None
+    if not kept and alone is None:
         raise Fault(f"{source.name} has no column to predict {outputs[0].name} from.", where={"file": source.name})
+    if alone is not None:
+        left_out = [c for c in left_out if c["column"] != alone.name]
+        add("input", alone.name, *_series_type(alone, alone.series))
+        notes.append(f"{alone.name} is a series: each row has {alone.series.long()}.")
     done: set[str] = set()
-    plain = all(c.is_number and c.shape in (None, (), (1,)) for c in kept)
+    plain = kept and all(c.is_number and c.tensor is None for c in kept)
     if plain and len(kept) > MANY and not groups and not left_out:
         fields.append({"side": "input", "name": "", "type": f"Tensor[{len(kept)}]", "comment": f"{kept[0].name} … {kept[-1].name}"})
     else:
@@ -266,18 +211,21 @@ def _of_table(source, wanted: list[str], log) -> dict:
             notes.append(f"Only you can know: must it work for later ones? Then feed it  with order = {fold(c.name)}.")
             break
     return {"says": f"{source.name}: {n:,} rows, {len(columns)} columns.", "predicts": predicts, "guess": guess, "fields": fields,
-            "left_out": left_out, "notes": notes, "clauses": list(dict.fromkeys(clauses))}
+            "left_out": left_out, "notes": notes, "clauses": list(dict.fromkeys(clauses)),
+            "pointers": {"input": [chains.pointer(alone.name)] if alone else [], "output": []}}
+
+
+def _nested(c: Column) -> str:
+    """What a column has that is neither one value, a tensor nor a series."""
+    return "objects that make no series" if c.objects else "lists that make no series" if c.steps.size is None else "lists in some rows only"
 
 
 def _left_out(c: Column) -> tuple[str | None, str | None]:
     """Why a column is no input, and what to say at `feed` instead."""
-    if c.lists:
-        if len(c.sizes) == 1 and None not in c.sizes and c.lists == c.n:
-            c.shape = tuple(int(d) for d in next(iter(c.sizes)))
-            return None, None
-        return "lists of different lengths", None
-    if c.shape not in (None, (), (1,)):
+    if c.tensor:
         return None, None
+    if c.lists or c.objects:
+        return "a series, beside which there can be no other input" if c.series else _nested(c), None
     if not c.there:
         return "no value in any row", None
     if c.dates == c.there:
@@ -295,9 +243,10 @@ def _left_out(c: Column) -> tuple[str | None, str | None]:
 
 
 def _input_type(c: Column) -> tuple[str, str]:
-    if c.shape not in (None, (), (1,)):
-        values = f"values {_figure(c.low)}–{_figure(c.high)}" if math.isfinite(c.low) else ""
-        return f"Tensor[{', '.join(map(str, c.shape))}]", values
+    if c.tensor:
+        low, high = (c.low, c.high) if c.shape is not None else (c.steps.low, c.steps.high)
+        values = f"values {_figure(low)}–{_figure(high)}" if math.isfinite(low) else ""
+        return f"Tensor[{', '.join(map(str, c.tensor))}]", values
     missing = f"{c.missing} missing" if c.missing else ""
     if c.is_number:
         years = f"{_figure(c.low)}–{_figure(c.high)}" if looks_like_time(c.name) else ""
@@ -309,12 +258,91 @@ def _input_type(c: Column) -> tuple[str, str]:
     return _quoted(_sorted(list(c.texts))), missing
 
 
+def _answered(outputs: list[Column], rest: list[Column], source) -> tuple[Steps, Column, Steps] | None:
+    """Where a series is predicted: its steps, and the column it is learned from with that one's steps; None for any other output."""
+    y = outputs[0]
+    steps = next((c.series for c in outputs if c.series and not c.tensor), None)
+    inputs = [(c, found) for c in rest if (found := c.series or c.worded)]
+    if steps is None and y.tensor and y.series:  # numbers that belong to the steps of a series
+        inputs = [(c, found) for c, found in inputs if not c.tensor and y.series.as_long_as(found) == 1]
+        steps = y.series if inputs else None
+    if steps is None and y.worded and inputs:  # phrases come again whole; series are made of what comes again
+        many = len(y.texts) > MOST_CLASSES or len(y.texts) > y.there / 2
+        steps = y.worded if many or len(y.worded.texts) < len(y.texts) else None
+    if steps is None:
+        return None
+    if len(outputs) > 1:
+        raise Fault("A series as output has one field; nothing else can be predicted beside it.", where={"file": source.name, "column": y.name},
+                    hint="Propose one program for each.")
+    if not inputs:
+        raise Fault(f"{y.name} of {source.name} has a series in each row ({steps.long()}), and no other column has one that it could be learned from.",
+                    where={"file": source.name, "column": y.name}, hint="Say what is to be predicted: output COLUMN.")
+    return steps, *max(inputs, key=lambda x: (round(steps.as_long_as(x[1]), 1), x[0].tensor is None))
+
+
+def _of_series(source, columns: list[Column], y: Column, rest: list[Column], steps: Steps, x: Column, asked: Steps, chains: Chains) -> dict:
+    """A program for series that are answered by series."""
+    if fold(x.name) == fold(y.name):
+        raise Fault(f'"{x.name}" and "{y.name}" are both called {fold(x.name)} here.', where={"file": source.name, "column": x.name}, hint="Give one of them another name.")
+    type_, comment = _answer_type(y, steps, source)
+    left_out, clauses = [], []
+    for c in rest:
+        if c is not x:
+            why, clause = _left_out(c)
+            left_out.append({"column": c.name, "reason": why if clause else "beside a series there can be no other input"})
+            clauses += [clause] if clause else []
+    labels = steps.classes
+    says = f"a series of {len(steps.texts):,} labels" if labels else f"a series of {steps.bears(False)}"
+    notes = [f"{y.name} is a series of {steps.bears(labels)}: each row has {steps.long()}. It is learned from {x.name}, a series of {asked.bears(asked.labelled)}, "
+             + ("which is as long in each row." if steps.as_long_as(asked) == 1 else "and how long an answer is, is learned as well.")]
+    guess = ""
+    if labels:
+        total = steps.texts.total()
+        common, k = steps.texts.most_common(1)[0]
+        guess = f'The most frequent label, "{common}", is {100 * k / total:.0f} % of the steps.'
+        once = sum(1 for n in steps.texts.values() if n == 1)
+        if 2 * once > len(steps.texts):
+            notes.append(f"! {once:,} of {len(steps.texts):,} labels of {y.name} come only once: what comes once can't be learned and tested.")
+    return {"says": f"{source.name}: {columns[0].n:,} rows, {len(columns)} columns.", "predicts": f"{y.name}, {says}", "guess": guess,
+            "fields": [{"side": "input", "name": fold(x.name) or "field", **dict(zip(("type", "comment"), _series_type(x, asked)))},
+                       {"side": "output", "name": fold(y.name) or "field", "type": type_, "comment": comment}],
+            "left_out": left_out, "notes": notes, "clauses": list(dict.fromkeys(clauses)),
+            "pointers": {"input": [chains.pointer(x.name)], "output": [chains.pointer(y.name)]}}
+
+
+def _series_type(c: Column, steps: Steps) -> tuple[str, str]:
+    """The type of a step of what a series is learned from, and its comment."""
+    gaps = f"{steps.gaps:,} missing" if steps.gaps else ""
+    if steps.labelled:
+        some = ", ".join(t for t, _ in steps.texts.most_common(3))
+        return f"Class[{max(2, len(steps.texts))}]", ", ".join(x for x in (f"{some} …", steps.long(), gaps) if x)
+    values = f"values {_figure(steps.low)}–{_figure(steps.high)}" if math.isfinite(steps.low) else ""
+    return f"Tensor[{steps.size}]", ", ".join(x for x in (values, steps.long(), gaps) if x)
+
+
+def _answer_type(c: Column, steps: Steps, source) -> tuple[str, str]:
+    """The type of a step of a series that is predicted, and its comment."""
+    lost = c.missing + steps.lengths.count(0) + steps.rows_with_gaps
+    comment = steps.long() + (f", {lost:,} rows lack steps: they are not taken" if lost > 1 else ", 1 row lacks steps: it is not taken" if lost else "")
+    if not steps.classes:
+        return f"Tensor[{steps.size}]", comment
+    k = len(steps.texts)
+    if k < 2:
+        raise Fault(f'{c.name} of {source.name} bears "{next(iter(steps.texts))}" at every step, so there is nothing to tell apart.', where={"file": source.name, "column": c.name},
+                    hint="Say what is to be predicted: output COLUMN.")
+    labels = _sorted(list(steps.texts))
+    plain = all(len(t) <= LONGEST_SHOWN and t.isprintable() for t in labels)
+    if k > MOST_SHOWN or not plain or labels == [str(i) for i in range(k)]:
+        return f"Class[{k}]", ", ".join((f"{', '.join(labels[:3])} …", comment))
+    return _quoted(labels), comment
+
+
 def _spread(columns: list[Column]) -> dict[str, list[Column]]:
     """Columns name_0 … name_{k-1}, four or more, that make one tensor: by what their names share."""
     stems: dict[str, dict[int, Column]] = {}
     for c in columns:
         m = _SPREAD.match(c.name)
-        if m and m.group(1) and c.is_number and c.shape in (None, (), (1,)):
+        if m and m.group(1) and c.is_number and c.tensor is None:
             stems.setdefault(m.group(1), {})[int(m.group(2))] = c
     return {stem: [members[i] for i in range(len(members))] for stem, members in stems.items()
             if len(members) >= 4 and all(i in members and members[i].name == f"{stem}_{i}" for i in range(len(members)))}
@@ -326,7 +354,7 @@ def _gives_answer(kept: list[Column], outputs: list[Column]) -> list[str]:
     if len(outputs) > 1 or y.is_number and len(y.texts) > FEW_NUMBERS:
         return []
     for c in kept:
-        if c.is_number or c.shape not in (None, (), (1,)) or len(c.codes) != len(y.codes) or len(c.texts) > c.n / 5:
+        if c.is_number or c.tensor or len(c.codes) != len(y.codes) or len(c.texts) > c.n / 5:
             continue
         pairs = Counter(zip(c.codes, y.codes))
         best: dict = {}
@@ -374,7 +402,7 @@ def _of_pictures(source, log) -> dict:
             "guess": f'Guessing "{common}": right in {100 * k / n:.0f} %.',
             "fields": [{"side": "input", "name": "image", "type": seen.type(), "comment": seen.comment()},
                        {"side": "output", "name": "label", "type": type_, "comment": ""}],
-            "left_out": [], "notes": [seen.says()] + notes, "clauses": []}
+            "left_out": [], "notes": [seen.says()] + notes, "clauses": [], "pointers": {"input": [], "output": []}}
 
 
 def _of_picture_table(source, log) -> dict:
@@ -396,7 +424,7 @@ def _of_picture_table(source, log) -> dict:
     return {"says": f"{source.name}: {n:,} rows, each with a picture.", "predicts": f"{outputs[0].name}, {says}", "guess": guess,
             "fields": [{"side": "input", "name": fold(pictures[0]), "type": seen.type(), "comment": seen.comment()},
                        {"side": "output", "name": fold(outputs[0].name), "type": type_, "comment": comment}],
-            "left_out": left_out, "notes": [seen.says()] + metric, "clauses": []}
+            "left_out": left_out, "notes": [seen.says()] + metric, "clauses": [], "pointers": {"input": [], "output": []}}
 
 
 class _Seen:
