@@ -6,6 +6,7 @@ import "encoding/json"
 type Request struct {
 	Sources []Source                   `json:"sources"`
 	Using   map[string]json.RawMessage `json:"using"`
+	Fed     map[string][]string        `json:"fed,omitempty"` // the columns that each field was learned from
 	Options map[string]json.RawMessage `json:"options"`
 	Out     string                     `json:"out"`
 }

@@ -250,7 +250,7 @@ func (f *answerFile) row(a api.Answer) []string {
 	switch {
 	case a.Refused != nil:
 		check = "refused: " + a.Refused.Reason
-		if a.Refused.Column != "" {
+		if a.Refused.Column != "" && !strings.HasPrefix(a.Refused.Reason, a.Refused.Column+" ") {
 			check = "refused: " + a.Refused.Column + " " + a.Refused.Reason
 		}
 	case a.Sure != nil && *a.Sure < show.UnsureBelow:

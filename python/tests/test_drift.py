@@ -40,3 +40,19 @@ def test_what_differs_is_named(change, says):
         found = said(rows(200, seed, **change))
         assert found and found[0].startswith(says), found
     assert not said(rows(20, 1, **change))  # few rows may be anything
+
+
+@pytest.mark.parametrize("learned", [60, 150, 400])
+def test_values_that_are_never_the_same_are_not_told_as_new(learned):
+    """Texts and names: nearly each row's is its own, in the rows that were fed too."""
+    text = Field("remark", None, None, 1000)
+
+    def some(n: int, seed: int, own: float) -> Examples:
+        rng = np.random.default_rng(seed)
+        values = np.array([f"row {i} of {seed}" if rng.random() < own else str(rng.choice(["yes", "no"])) for i in range(n)], dtype=object)
+        return Examples({"remark": values}, np.arange(n))
+
+    for own in (1.0, 0.5):
+        known = summarize((text,), some(learned, 0, own))
+        assert sum(bool(compare((text,), known, some(100, seed, own).columns)) for seed in range(1, 21)) <= 1
+    assert compare((text,), summarize((text,), some(learned, 0, 0.05)), some(100, 1, 0.6).columns)

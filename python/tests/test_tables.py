@@ -96,6 +96,57 @@ def test_cells_of_a_workbook_are_rejected_by_their_row(tmp_path):
         (4, "Height", "tall", '"tall" is not a number'), (5, "kind", "ash", 'kind "ash", but there are "oak", "elm"'), (6, "kind", None, "kind is missing")]
 
 
+def test_merged_cells_formulas_and_dates_among_names(tmp_path):
+    """What spreadsheets do to tables: a cell for several rows, formulas that a program wrote, genes that became days."""
+    import datetime
+
+    import openpyxl
+    from folders import program
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["Greenhouse of 2024"])
+    sheet.merge_cells("A1:D1")
+    sheet.append(["genotype", "gene", "height", "area"])
+    for i in range(30):
+        sheet.append([["WT", "mut"][i // 3 % 2] if i % 3 == 0 else None, datetime.datetime(2024, 9, 2) if i % 5 == 0 else "TP53", 10.0 + i, f"=C{i + 3}*2"])
+    for i in range(0, 30, 3):
+        sheet.merge_cells(start_row=i + 3, end_row=i + 5, start_column=1, end_column=1)
+    book.save(tmp_path / "b.xlsx")
+    fed = feed(tmp_path / "1", program([{"name": "height", "tensor": [1]}, {"name": "gene", "class_count": 2}], [{"name": "genotype", "classes": ["WT", "mut"]}]), tmp_path / "b.xlsx")
+    assert fed.ok and fed.index["label"] == [["WT", "mut"][i // 3 % 2] for i in range(30)], fed.last
+    for said in ("10 merged cells count in each of their rows and columns", "gene has 6 dates among its texts; spreadsheets make dates of names such as MARCH1 and SEPT2",
+                 "30 formulas in column D hold no value yet, so these cells are empty; open the file in a spreadsheet and save it"):
+        assert f"b.xlsx: {said}" in fed.profile["read_as"]
+
+
+@pytest.mark.parametrize("cells,decimal,numbers,odd", [
+    (["1.234,5", "1.234", "985,1", "-12"], ",", [1234.5, 1234, 985.1, -12], []), (["1,234,567", "1,234", "5.5"], ".", [1234567, 1234, 5.5], []),
+    (["1 234", "1'000,5", "7"], ",", [1234, 1000.5, 7], []), (["1,234", "5"], ".", [None, 5], [0]), (["1.234", "985,1"], ",", [None, 985.1], [0]),
+    (["12:30", "0:07:30.5", ""], ".", [12.5 / 24, 450.5 / 86400, None], []), (["12:30", "12:61", "1:00"], ".", [12.5 / 24, None, 1 / 24], [1]), (["$5", "3"], ".", [None, 3], [0]),
+])
+def test_numbers_as_people_write_them(cells, decimal, numbers, odd):
+    """Thousands that are set apart are read where nothing else can be meant, 1,234 alone is not; clocks and durations are parts of a day."""
+    from easeml.trainer import convert
+    problems: list = []
+    got = convert.numbers(cells, "c", decimal, convert.MISSING_NUMBERS, problems, {})
+    assert np.array_equal(got, np.array([np.nan if x is None else x for x in numbers]), equal_nan=True) and [p.at for p in problems] == odd
+    assert all(p.remedy != "correct it" or ":" in cells[p.at] for p in problems)
+
+
+def test_times_and_durations_have_numbers(tmp_path):
+    import datetime
+
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from folders import program
+    t = pa.table({"took": [datetime.timedelta(hours=6 * (1 + i % 2)) for i in range(20)], "at": [datetime.time(6 * (i % 4)) for i in range(20)], "kind": ["a", "b"] * 10})
+    parquet.write_table(t, tmp_path / "t.parquet")
+    fed = feed(tmp_path / "1", program([{"name": "took", "tensor": [1]}, {"name": "at", "tensor": [1]}], [{"name": "kind", "class_count": 2}]), tmp_path / "t.parquet")
+    assert [v[0] for v in fed.examples["took"][:2]] == [0.25, 0.5] and [v[0] for v in fed.examples["at"][:4]] == [0, 0.25, 0.5, 0.75], fed.last
+    assert "t.parquet: took is read as hours and minutes, in days" in fed.profile["read_as"]
+
+
 @pytest.mark.parametrize("rows,found", [
     ([["5.1", "3.5", "setosa"], ["4.9", "3.0", "setosa"]], (0, False)), ([["a", "b"], ["1", "2"]], (0, True)), ([["id", "2019", "2020"], ["x", "1", "2"]], (0, True)),
     ([["Report"], [], ["a", "b", "c"], ["1", "2", "3"], ["4", "5", "6"]], (2, True)), ([["?", "3", "yes"], ["1", "3", "no"], ["2", "4", "no"]], (0, False)),

@@ -76,6 +76,7 @@ type Request struct {
 	ModelFolder string
 	Sources     []Source
 	Using       map[string]string
+	Fed         map[string][]string // the columns that each field was learned from; they fill it again where they are there
 	Options     map[string][]string
 }
 
@@ -117,7 +118,7 @@ func (s *Service) Answer(ctx context.Context, r Request) (Result, error) {
 	if err := out.Close(); err != nil {
 		return Result{}, err
 	}
-	question := trial.Request{Out: path, Using: map[string]json.RawMessage{}, Options: map[string]json.RawMessage{}}
+	question := trial.Request{Out: path, Using: map[string]json.RawMessage{}, Fed: r.Fed, Options: map[string]json.RawMessage{}}
 	for _, src := range r.Sources {
 		question.Sources = append(question.Sources, trial.Source{Name: src.Name, Path: src.Path})
 	}

@@ -59,7 +59,7 @@ func (s *server) inferInto(ctx context.Context, r *http.Request, lines *lineWrit
 	if len(in.Uploads) == 0 {
 		return refuse(http.StatusUnprocessableEntity, "", "There is nothing to answer: no file was named.")
 	}
-	request := answer.Request{Using: in.Using, Options: map[string][]string{}}
+	request := answer.Request{Using: in.Using, Fed: fedColumns(task.Profile), Options: map[string][]string{}}
 	for name, values := range in.Options {
 		if name != "trial" {
 			request.Options[name] = values
@@ -95,6 +95,25 @@ func (s *server) inferInto(ctx context.Context, r *http.Request, lines *lineWrit
 		}
 		return s.sendAnswers(result, m, lines)
 	}
+}
+
+// fedColumns are the columns that each field was filled from at the last feed.
+func fedColumns(profile json.RawMessage) map[string][]string {
+	var p struct {
+		Fields []struct {
+			Name    string   `json:"name"`
+			Columns []string `json:"columns"`
+		} `json:"fields"`
+	}
+	// Without a profile that can be read, columns are found by name and order.
+	_ = json.Unmarshal(profile, &p)
+	fed := map[string][]string{}
+	for _, f := range p.Fields {
+		if len(f.Columns) > 0 {
+			fed[f.Name] = f.Columns
+		}
+	}
+	return fed
 }
 
 // answer has the model answer. While that takes long (a model that has to be

@@ -104,6 +104,8 @@ def _number(value: Any, decimal: str, missing: frozenset[str]) -> float | None:
         if "_" in value:
             return None
         if decimal != ".":
+            if "." in value:
+                return None  # 1.234 is a thousand here, if `_ungrouped` says so
             value = value.replace(decimal, ".")
     elif isinstance(value, (list, dict)):
         return None
@@ -111,6 +113,21 @@ def _number(value: Any, decimal: str, missing: frozenset[str]) -> float | None:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+_GROUPS = re.compile(r"[+-]?\d{1,3}(?:([.,' ’\u00a0\u202f])\d{3})(?:\1\d{3})*(?:([.,])\d+)?")
+
+
+def ungrouped(text: str, decimal: str) -> tuple[float, bool] | None:
+    """A number whose thousands are set apart, 1,234.5 or 1'234: its value, and whether it can be read so only.
+
+    None where it is none. 1,234 may be meant as 1.234, so it needs company.
+    """
+    m = _GROUPS.fullmatch(text.strip())
+    if m is None or m.group(1) == decimal or m.group(2) not in (None, decimal):
+        return None
+    sure = m.group(1) not in ",." or m.group(2) is not None or text.count(m.group(1)) > 1
+    return float(text.strip().replace(m.group(1), "").replace(decimal, ".")), sure
 
 
 _ISO = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?)?")
@@ -192,6 +209,8 @@ def numbers(values: Any, column: str, decimal: str, missing: frozenset[str], pro
         out[i] = math.nan if x is None else x
         if x is None:
             odd.append(i)
+    if odd:
+        odd = _set_apart(values, out, odd, column, decimal, said)
     if not odd:
         return out
     good = int(np.count_nonzero(~np.isnan(out)))
@@ -216,9 +235,39 @@ def numbers(values: Any, column: str, decimal: str, missing: frozenset[str], pro
     return out
 
 
+def _set_apart(values: list, out: np.ndarray, odd: list[int], column: str, decimal: str, said: dict[str, str] | None) -> list[int]:
+    """Numbers whose thousands are set apart go into `out`; the rows that are still odd.
+
+    That 1,234 is a thousand, and not 1.234, another number of the column has to say: 1,234.5 or 1,234,567.
+    """
+    found = {i: x for i in odd if isinstance(values[i], str) and (x := ungrouped(values[i], decimal)) is not None}
+    if not any(sure for _, sure in found.values()):
+        return odd
+    for i, (x, _) in found.items():
+        out[i] = x
+    if said is not None:
+        said.setdefault(column, "has thousands set apart; they are read as such")
+    return [i for i in odd if i not in found]
+
+
+_CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?")
+
+
+def clock_of(value: Any) -> float | None:
+    """A time of day, or how long something took, in days; None where it is none. Text: 12:30, 0:05:52.5."""
+    if isinstance(value, datetime.timedelta):
+        return value / datetime.timedelta(days=1)
+    if isinstance(value, datetime.time):
+        return (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) / 86400
+    if isinstance(value, str) and (m := _CLOCK.fullmatch(value.strip())):
+        return (int(m.group(1)) * 3600 + int(m.group(2)) * 60 + float((m.group(3) or "0").replace(",", "."))) / 86400
+    return None
+
+
 def _otherwise(odd: list[Any]):
     """The other kinds that a column of numbers may turn out to be: the words for it, and how a value is read."""
     yield "is read as dates: days since 1970-01-01 (UTC)", day_of
+    yield "is read as hours and minutes, in days", clock_of
     lower = {str(v).strip().lower() for v in odd[:1000]}
     for truths in _TRUTHS:
         if lower <= set(truths):
@@ -226,12 +275,19 @@ def _otherwise(odd: list[Any]):
             yield f"is read as 1 for {yes} and 0 for {no}", lambda v, t=truths: t.get(str(v).strip().lower())
 
 
+_UNIT = re.compile(r"(?:([^\d\s.,+-]{1,4}) ?[+-]?\d[\d.,]*|[+-]?\d[\d.,]* ?([^\d\s.,:/-][^\d\s]{0,11}))")
+
+
 def _number_remedy(value: Any, decimal: str) -> str:
     text = shown(value)
     if decimal == "." and "," in text and _number(text, ",", MISSING_NUMBERS) is not None:
         return 'correct it, or say: with decimal = ","'
+    if ungrouped(text, decimal) is not None:
+        return "write it without a sign between thousands"
     if re.fullmatch(r"\d{1,2}/\d{1,2}/\d{2,4}.*", text):
         return "write dates as 2026-01-31"
+    if m := _UNIT.fullmatch(text):
+        return f'write the number alone, without "{(m.group(1) or m.group(2)).strip()}"'
     if not any(c.isdigit() for c in text) and len(text) <= 12:
         return f'correct it; if it means "no value": with missing = "{text}"'
     return "correct it"

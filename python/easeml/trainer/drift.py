@@ -67,7 +67,8 @@ def summarize(fields: tuple[Field, ...], train: Examples) -> dict:
                 n = len(values)
             shares = _share(values.tolist(), n)
             kept = sorted(shares, key=lambda k: (-shares[k], k))[:200]
-            out[f.name] = {"n": n, "shares": {k: round(shares[k], 5) for k in kept}, "missing": float(np.mean([v is None for v in values]))}
+            once = sum(s for s in shares.values() if s < 1.5 / n)
+            out[f.name] = {"n": n, "shares": {k: round(shares[k], 5) for k in kept}, "once": round(once, 5), "missing": float(np.mean([v is None for v in values]))}
             continue
         for name, column in _parts(f, values):
             there = np.sort(column[np.isfinite(column)])
@@ -143,13 +144,15 @@ def _missing(name: str, known: dict, share: float, n: int, what: str = "rows") -
 def _categories(name: str, known: dict, values: list, n: int, what: str = "rows") -> list[dict]:
     shares = _share(values, n)
     fresh = sum(s for k, s in shares.items() if k not in known["shares"])
-    if fresh >= 0.05 and fresh * n >= 3 and len(known["shares"]) < 200:
+    # Where many values came but once, as texts and names do, new rows bring others (Good 1953): so many are as ever.
+    once = known.get("once", 0.0)
+    if fresh - once - 3 * np.sqrt(once * (1 - once) / n) >= 0.05 and fresh * n >= 3 and len(known["shares"]) < 200:
         return [{"field": name, "distance": max(fresh, FAR), "message": f"{name} has values that were never fed, in {100 * fresh:.0f} % of the {what}"}]
     distance = sum(abs(shares.get(k, 0.0) - known["shares"].get(k, 0.0)) for k in {*shares, *known["shares"]}) / 2
     out = _missing(name, known, sum(v is None for v in values) / n, n, what)
     # With many levels chance alone moves shares: the usual size of that is added.
     by_chance = sum(np.sqrt(s * (1 - s) * (1 / n + 1 / known["n"])) for s in known["shares"].values()) * 0.4
-    if not out and distance > FAR + by_chance:
+    if not out and distance > FAR + by_chance + once:
         top = max({*shares, *known["shares"]}, key=lambda k: (abs(shares.get(k, 0.0) - known["shares"].get(k, 0.0)), k))
         out.append({"field": name, "distance": float(distance), "message":
                     f"{name} is {top} in {100 * shares.get(top, 0.0):.0f} % of the {what}, so far in {100 * known['shares'].get(top, 0.0):.0f} %"})

@@ -194,8 +194,10 @@ class Feed:
         for b in inputs + outputs:
             self.columns_of.setdefault(b.field.name, list(b.columns))
         used = [c for b in inputs + outputs for c in b.columns]
-        source.chosen([c for b in inputs + outputs if b.field.ragged or b in inputs for c in b.columns])
-        used += [self._column(source, c) for c in group + order]
+        of_rows = [self._column(source, c) for c in group + order]
+        source.chosen([c for b in inputs + outputs if b.field.ragged or b in inputs for c in b.columns],
+                      [c for b in outputs if not b.field.ragged for c in b.columns] + of_rows)
+        used += of_rows
         source.lengths(used)
         converter, pictures = Converter(source, self.options.all("missing")), pictures_of(source)
         beside = [] if source.arrays else [n for n in source.names if n not in used and (looks_like_entity(n) or looks_like_time(n))]
@@ -358,6 +360,8 @@ class Feed:
     def _look_at_unused(self, block, beside: list[str]) -> None:
         """Count the values of columns that look like somebody's id or a date and are in no field: rows of one patient."""
         for name in beside:
+            if name not in block.columns:
+                continue  # it differs within series
             counts = self.unused.setdefault(name, Counter())
             if len(counts) < 200_000:
                 counts.update(map(str, block.columns[name]))

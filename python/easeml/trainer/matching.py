@@ -84,6 +84,23 @@ def missing_column(source: Source, name: str, field: Field | None = None) -> Fau
                  "field": field.name if field else None}, hint=hint)
 
 
+def _as_fed(source: Source, f: Field, columns: list[str]) -> Binding | None:
+    """The very columns that a field was learned from; None where none of them is there, or they can't hold it in such a file.
+
+    Raises `Fault` where some are there and others are not: by their order others would be taken in their place.
+    """
+    there = [c for c in columns if c in source.names]
+    if source.kind == "pictures" or not there or f.ragged and len(columns) > 1 or len(columns) not in (1, f.size):
+        return None
+    if len(there) < len(columns):
+        if f.anonymous:
+            raise missing_column(source, next(c for c in columns if c not in there))
+        return None
+    if len(columns) == 1 and f.size > 1 and source.cells and not f.ragged:
+        return None
+    return Binding(f, tuple(columns), spread=len(columns) > 1)
+
+
 def _bind_named(names: _Names, f: Field, name: str) -> Binding | None:
     column = names.find(name)
     if column is not None and (f.size == 1 or not names.source.cells or column in pictures_of(names.source)):
@@ -288,11 +305,12 @@ def check_shape(source: Source, b: Binding) -> None:
 
 
 def match(program: Program, source: Source, *, using: dict[str, str], output: list[str], ignore: list[str],
-          extra: list[str] = (), with_outputs: bool = True) -> tuple[list[Binding], list[Binding], list[str]]:
+          extra: list[str] = (), with_outputs: bool = True, fed: dict[str, list[str]] | None = None) -> tuple[list[Binding], list[Binding], list[str]]:
     """Bindings of inputs and of outputs, and notes for ``read_as``.
 
     `extra` are columns that serve otherwise (group, order): they fill no field by their order.
     With `with_outputs` False outputs are bound only where they are there by name, so as to be ignored.
+    `fed`: the columns that each field was learned from; they fill it again where they are all there, whatever else is.
     Raises `Fault` with the columns there are and what to type.
     """
     notes: list[str] = []
@@ -303,8 +321,9 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
             near = difflib.get_close_matches(name, sorted(fields), 1)
             raise Fault(f"The program has no field {name}.", where={"field": name}, hint=f"Did you mean {near[0]}?" if near else None)
     inputs: dict[str, Binding] = {}
+    before = {f.name: _as_fed(source, f, columns) for f in program.inputs if (columns := (fed or {}).get(f.name)) and f.name not in using}
     for f in program.inputs:
-        b = None
+        b = before.get(f.name)
         if f.ragged:  # after the outputs: it may take all columns that are left
             continue
         if f.name in using:
@@ -334,14 +353,15 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
             notes[:] = [n for n in notes if n != f"{source.name}: class is taken as {outputs[0].field.name}"]
             notes.append(f"{source.name}: a picture's folder is its {outputs[0].field.name}")
     else:
-        outputs = _known_outputs(program, names, using, output, open_fields)
+        outputs = _known_outputs(program, names, using, output, open_fields, fed or {})
     for b in outputs:
         names.use(b.columns)
         if b.field.rank >= 2 and b.columns[0] in pictures_of(source):
             from .picture import check_field
             check_field(b.field, source.name, source.endings)
     for f in [f for f in open_fields if f.ragged]:
-        inputs[f.name] = _bind_nodes(names, f, using.get(f.name), notes)
+        again = before.get(f.name)
+        inputs[f.name] = _bind_nodes(names, f, using.get(f.name) or (again.columns[0] if again else None), notes)
         names.use(inputs[f.name].columns)
         open_fields.remove(f)
     if open_fields:
@@ -359,11 +379,12 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
     return bound, outputs, notes
 
 
-def _known_outputs(program: Program, names: _Names, using: dict[str, str], output: list[str], open_fields: list[Field]) -> list[Binding]:
+def _known_outputs(program: Program, names: _Names, using: dict[str, str], output: list[str], open_fields: list[Field], fed: dict[str, list[str]]) -> list[Binding]:
     """Output columns in a file to be answered, as far as names tell: they are set aside."""
     bound = []
     for f in program.outputs:
-        for name in (using.get(f.name), f.name, *output, *(LABEL_NAMES if len(program.outputs) == 1 else ())):
+        again = fed.get(f.name) or [None]
+        for name in (using.get(f.name), again[0] if len(again) == 1 else None, f.name, *output, *(LABEL_NAMES if len(program.outputs) == 1 else ())):
             column = names.find(name) if name else None
             if column in names.left:
                 bound.append(Binding(f, (column,)))

@@ -1,6 +1,6 @@
 """`predict FOLDER`: stays, with one model loaded, and answers requests line by line.
 
-In:  {"id": 1, "sources": [{"name", "path"}], "using": {}, "options": {}, "out": PATH}
+In:  {"id": 1, "sources": [{"name", "path"}], "using": {}, "fed": {FIELD: [COLUMN, …]}, "options": {}, "out": PATH}
      {"id": 2, "rescore": {"data": {path, rows, parts, protocol}, "metric": NAME|null}}
 Out: {"ready": {…}}, then for each request {"id": n, "done": {…}}, {"id": n, "scored": {…}} or {"id": n, "failed": {…}}
 
@@ -147,7 +147,7 @@ class Predictor:
         drift = Drift(self.model.program.inputs, self.model.preparation.state.get("drift"))
         try:
             with open(partial, "w", encoding="utf-8") as f:
-                for b in (b for s in request["sources"] for b in self._read(str(s["name"]), Path(s["path"]), using, options)):
+                for b in (b for s in request["sources"] for b in self._read(str(s["name"]), Path(s["path"]), using, options, request.get("fed"))):
                     for column, kind in b.kinds.items():
                         kinds[column] = wider(kinds.get(column, ""), kind)
                     good = np.flatnonzero(b.good)
@@ -219,7 +219,7 @@ class Predictor:
             at += f.size
         line["answer"], line["sure"] = answer, None
 
-    def _read(self, name: str, path: Path, using: dict, options) -> Iterator[_Rows]:
+    def _read(self, name: str, path: Path, using: dict, options, fed: dict | None = None) -> Iterator[_Rows]:
         import numpy as np
         from .convert import Converter
         from .matching import match, pictures_of
@@ -230,10 +230,10 @@ class Predictor:
         if options.one("series"):
             from .readers.steps import Steps
             source = Steps(source, options.one("series"))
-        inputs, outputs, _ = match(program, source, using=using, output=options.all("output"), ignore=options.all("ignore"), with_outputs=False)
+        inputs, outputs, _ = match(program, source, using=using, output=options.all("output"), ignore=options.all("ignore"), with_outputs=False, fed=fed)
         used = [c for b in inputs for c in b.columns]
         source.lengths(used)
-        source.chosen(used + [c for b in outputs if b.field.ragged for c in b.columns])
+        source.chosen(used + [c for b in outputs if b.field.ragged for c in b.columns], ())
         converter, pictures = Converter(source, options.all("missing")), pictures_of(source)
         canons = {b.field.name: Canon.of(b.field) for b in inputs if b.columns[0] in pictures}
         for block in source.blocks(None if source.text else used):

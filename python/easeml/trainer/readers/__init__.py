@@ -109,8 +109,8 @@ class Source:
                 self.notes.append(f'{self.name}: {count} columns are called "{n}"; they are "{n} (1)" to "{n} ({at[n]})" here')
         return names
 
-    def chosen(self, inputs: Sequence[str]) -> None:
-        """Told which columns fill inputs, before rows are read; only `Steps` minds."""
+    def chosen(self, inputs: Sequence[str], shared: Sequence[str]) -> None:
+        """Told which columns hold a value a step, and which one for all steps of a series, before rows are read; only `Steps` minds."""
 
     def lengths(self, names: Sequence[str]) -> None:
         """Where columns are `arrays`: raise `Fault` that names two of `names` that differ in length."""

@@ -14,7 +14,8 @@ from . import Block, Options, Problem, Source, rows_at_once
 from .header import find_header
 
 _NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|", "pipe": "|"}
-_COMMA_NUMBER = re.compile(r"^\s*[+-]?\d+,\d+\s*$")
+_COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+\s*")
+_POINT_NUMBER = re.compile(r"\s*[+-]?(?!\d{1,3}(?:\.\d{3})+\s*$)\d+\.\d+\s*")  # 1.234 may be a thousand
 
 csv.field_size_limit(64 * 1024 * 1024)
 
@@ -121,7 +122,7 @@ class CSV(Source):
         if self._delimiter == ",":
             return "."
         cells = [c for row in first[1:] for c in row if c.strip()]
-        if any(_COMMA_NUMBER.match(c) for c in cells) and not any(re.match(r"^\s*[+-]?\d+\.\d+\s*$", c) for c in cells):
+        if any(_COMMA_NUMBER.fullmatch(c) for c in cells) and not any(_POINT_NUMBER.fullmatch(c) for c in cells):
             self.notes.append(f"{self.name}: decimal commas")
             return ","
         return "."

@@ -14,7 +14,8 @@ MOST_STEPS = 50_000_000
 class Steps(Source):
     """A source whose rows are whole series: inputs hold a list of cells each, other columns the one value that all steps share.
 
-    A row is counted as its first step is.
+    A row is counted as its first step is. A column that is used and differs within a series costs that series; one that
+    nothing uses and that differs within any (the time of each step, say) is in no block.
     """
 
     cells, steps = True, True
@@ -33,14 +34,16 @@ class Steps(Source):
         self.column = found[0]
         self.names = list(source.names)
         self._inputs: set[str] = set()
+        self._shared: set[str] = set()
         self.notes.append(f"{self.name}: rows with the same {self.column} make one series")
 
-    def chosen(self, inputs: Sequence[str]) -> None:
-        self._inputs = set(inputs)
+    def chosen(self, inputs: Sequence[str], shared: Sequence[str]) -> None:
+        self._inputs, self._shared = set(inputs), set(shared)
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         from ..convert import MISSING, text_of
         wanted = [n for n in self.names if names is None or n in names]
+        differing: set[str] = set()
         series: dict[str, dict[str, list]] = {}
         first: dict[str, tuple[int, int | None]] = {}
         bad: dict[str, Problem] = {}
@@ -68,8 +71,13 @@ class Steps(Source):
                     v = values[i]
                     if step or not mine[n]:
                         mine[n].append(v)
-                    elif n != self.column and key not in bad and text_of(v) != text_of(mine[n][0]) and text_of(v) not in (None, ""):
+                    elif n == self.column or n in differing or text_of(v) == text_of(mine[n][0]) or text_of(v) in (None, ""):
+                        continue
+                    elif n not in self._shared:
+                        differing.add(n)
+                    elif key not in bad:
                         bad[key] = Problem(0, n, text_of(v), f"{n} differs within the series", f"give all rows of one {self.column} the same {n}")
+        wanted = [n for n in wanted if n not in differing]
         for row, line, problem in lost:
             yield Block({n: [None] for n in wanted}, [row], None if line is None else [line], [problem], read=self.size)
         keys = list(series)

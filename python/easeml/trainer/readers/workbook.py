@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import re
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
@@ -19,8 +21,14 @@ MOST_BYTES = 4_000_000_000
 MOST_RATIO = 400
 
 
+_LOOKED_AT = 32_000_000
+"""So much of a sheet's XML is looked through for formulas without a value."""
+_EMPTY_FORMULA = re.compile(rb'<c r="([A-Z]{1,3})\d{1,7}"[^>]*><f[^>]*>[^<]*</f>(?:<v ?/>|<v></v>)?</c>')
+_DAYS = (datetime.date, datetime.datetime)
+
+
 class Workbook(Source):
-    """A sheet of a workbook. Rows are counted as a spreadsheet shows them. Formulas count by their last value."""
+    """A sheet of a workbook. Rows are counted as a spreadsheet shows them. Formulas count by their last value, merged cells in each of them."""
 
     kind, cells = "workbook", True
 
@@ -39,15 +47,47 @@ class Workbook(Source):
             self.notes.append(f'{name}: the first sheet, "{sheet}", is read; it also has ' + ", ".join(f'"{n}"' for n in names[1:6]) + (" …" if len(names) > 6 else ""))
         self.sheet = sheet
         self._sheet = self._tried(lambda: book.get_sheet_by_name(sheet))
+        at = list(book.sheet_names).index(sheet)
         del book
+        self._merged = sorted(getattr(self._sheet, "merged_cell_ranges", None) or [])
+        self._first = 1 << 31  # above and in the names, a merged cell is one
         self._find_header(options)
+        self._say_empty_formulas(at)
 
     def _rows(self) -> Iterator[list[Any]]:
-        """The sheet's rows from its first cell on, as Python values one by one."""
+        """The sheet's rows from its first cell on, as Python values one by one; below the names merged cells hold their value each."""
         before = [""] * (self._sheet.start or (0, 0))[1]  # columns that are empty from top to bottom
         rows = self._tried(lambda: iter(self._sheet.iter_rows()))
+        merged, open_, at = iter(self._merged), [], 0
+        coming = next(merged, None)
         while (row := self._tried(lambda: next(rows, None))) is not None:
-            yield before + row
+            row = before + row
+            while coming is not None and coming[0][0] <= at:
+                (top, left), (bottom, right) = coming
+                if top == at and top >= self._first and left < len(row):
+                    open_.append((bottom, left, right, row[left]))
+                coming = next(merged, None)
+            for bottom, left, right, value in open_:
+                row[left:right + 1] = [value] * (min(right + 1, len(row)) - left)
+            open_ = [o for o in open_ if o[0] > at]
+            at += 1
+            yield row
+
+    def _say_empty_formulas(self, at: int) -> None:
+        """Say which columns have formulas that nothing has worked out yet, as files of programs do: their cells are empty."""
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                sheets = re.findall(rb'<sheet [^>]*r:id="([^"]+)"', archive.read("xl/workbook.xml"))
+                related = archive.read("xl/_rels/workbook.xml.rels")
+                target = next(m for tag in re.findall(rb"<Relationship [^>]*>", related) if b'Id="' + sheets[at] + b'"' in tag
+                              for m in re.findall(rb'Target="/?(?:xl/)?([^"]+)"', tag)).decode()
+                with archive.open("xl/" + target) as f:
+                    letters = Counter(m.group(1).decode() for m in _EMPTY_FORMULA.finditer(f.read(_LOOKED_AT)))
+        except (zipfile.BadZipFile, OSError, ValueError, KeyError, IndexError, StopIteration, NotImplementedError, RuntimeError):
+            return  # not of this kind, or broken: nothing is known
+        if letters:
+            some = ", ".join(sorted(letters, key=lambda c: (len(c), c))[:6])
+            self.notes.append(f"{self.name}: {sum(letters.values()):,} formulas in column {some} hold no value yet, so these cells are empty; open the file in a spreadsheet and save it")
 
     def _check_size(self) -> None:
         """Raise `Fault` for a workbook that would unpack to far more than it is."""
@@ -102,20 +142,34 @@ class Workbook(Source):
         else:
             at, named = find_header(rows, lambda c: False)
             named = named if given is None else given
+        self._first = at + named
         wide = self._last = 0
+        texts: Counter[int] = Counter()
+        days: Counter[int] = Counter()
         for i, row in enumerate(self._rows()):
             if (cells := width(row)) and i >= at:
                 wide = max(wide, cells)
+            if i >= self._first:
+                for j, c in enumerate(row):
+                    if type(c) is str:
+                        if c and not c.isspace():
+                            texts[j] += 1
+                    elif isinstance(c, _DAYS):
+                        days[j] += 1
             self._last = i + 1
         if not named:
             self.names = [f"column_{i + 1}" for i in range(wide)]
             self.notes.append(f"{self.name} has no header; its columns are called column_1 to column_{wide}")
-            self._first = at
         else:
             self.names = self.named([_text(c) for c in (list(rows[at]) + [None] * wide)[:wide]])
-            self._first = at + 1
             if at:
                 self.notes.append(f'{self.name}: the names of the columns are in row {at + 1}')
+        within = [(a, b) for a, b in self._merged if a[0] >= self._first]
+        if within:
+            self.notes.append(f"{self.name}: {len(within):,} merged cells count in each of their rows and columns")
+        for j in sorted(days):
+            if j < wide and texts[j] > days[j]:
+                self.notes.append(f"{self.name}: {self.names[j]} has {days[j]:,} dates among its texts; spreadsheets make dates of names such as MARCH1 and SEPT2")
         if self._first >= self._last:
             raise self.fault(f'has no rows below the names in the sheet "{self.sheet}"')
 
