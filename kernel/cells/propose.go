@@ -43,8 +43,8 @@ func (c *cell) propose(ctx context.Context, s *lang.SchemaFrom) error {
 	}
 	d.set(show.Proposed(program, found))
 	feed := lang.Format(&lang.Feed{Task: &lang.Task{Name: s.Name}, Sources: []lang.Source{{Kind: lang.SourceFile, Text: s.From}}, Output: s.Output})
-	for _, clause := range found.Clauses {
-		feed += " " + clause
+	if len(found.Clauses) > 0 { // the others are said instead of it
+		feed += " " + found.Clauses[0]
 	}
 	c.reply.Payload = append(c.reply.Payload, jupyter.SetNextInput(program+"\n# then: "+feed, false))
 	return nil

@@ -127,7 +127,7 @@ def test_words_in_cells(tmp_path):
     flowers = tmp_path / "flowers.csv"
     flowers.write_text("note,petal,kind\n" + "".join(f"seen {i} of {i % 7} days,{i % 9}.5,{('Iris setosa', 'Iris virginica')[i % 2]}\n" for i in range(40)))
     found = propose(tmp_path / "p4", flowers, "kind")
-    assert types(found) == {"petal": "Tensor[1]", "kind": 'Class["Iris setosa", "Iris virginica"]'} and found["pointers"]["output"] == []
+    assert types(found) == {"note": "Class[1000]", "petal": "Tensor[1]", "kind": 'Class["Iris setosa", "Iris virginica"]'} and found["pointers"]["output"] == []
 
 
 def test_what_stands_beside_is_left_out(tmp_path):

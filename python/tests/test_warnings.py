@@ -70,3 +70,11 @@ def test_rare_positives_are_not_measured_by_the_share_of_right_answers(tmp_path,
         assert warm.run(folder)["code"] == 0
         quality[name] = result(folder)["quality"]
     assert quality["dummy"] == pytest.approx(0.049, abs=0.01) and min(quality["logistic.c1"], quality["knn.15"]) > 3 * quality["dummy"]
+
+
+@pytest.mark.parametrize("column,kinds,warned", [("plant_id", 40, True), ("SampleNr", 40, True), ("store_id", 4, False), ("acid", 40, False), ("patient", 40, True)])
+def test_rows_of_one_thing_are_told_by_names_that_end_as_ids_do(tmp_path, column, kinds, warned):
+    rng = np.random.default_rng(0)
+    table = [{column: f"n{i % kinds}", "x": round(float(rng.normal(i % 2)), 4), "kind": "ab"[i % 2]} for i in range(160)]
+    fed = feed(tmp_path / "1", program([{"name": "x", "tensor": [1]}], [{"name": "kind", "class_count": 2}]), write_csv(tmp_path / "t.csv", table))
+    assert any(w["code"] == "repeated_entities" and w["fix"].startswith("with group = ") for w in fed.profile["warnings"]) == warned, fed.profile["warnings"]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _ENTITY = re.compile(r"(^|_)(patient|subject|person|user|customer|client|animal|site|house|family|member|participant|speaker|donor|plate|device)(_?(id|nr|no|number|code))?($|_)")
 _ID = re.compile(r"(^|_)(id|ids|uuid|guid|index|idx|nr|row|rowid|rownum|number|key|serial)($|_)")
+_THING = re.compile(r"(._(id|ids|uuid|guid|nr|no)|(obj|obs|source|sample|record|star|plant|case|image|scan|tree|mouse|pflanze|pflanzen)_?(id|nr|no))$")
 _TIME = re.compile(r"(^|_)(date|time|day|month|year|timestamp)($|_)")
 GIVES_AWAY = 0.98
 """A column that alone is right in so large a share of rows gives the answer away."""
@@ -36,6 +37,15 @@ def looks_like_time(column: str) -> bool:
 def looks_like_id(column: str) -> bool:
     """Whether a column's name says that it numbers rows: id, row_nr."""
     return bool(_ID.search(fold(column)))
+
+
+SEVERAL = 10
+"""With so many different values, a column that is called an id tells things apart; with fewer it may tell kinds, as store_id does."""
+
+
+def names_things(column: str) -> bool:
+    """Whether a column's name ends as names of ids do: plant_id, SampleNr, objid."""
+    return bool(_THING.search(fold(column)))
 
 
 SPOILING = {"gives_answer", "id_column", "repeated_entities", "near_duplicates"}
@@ -103,9 +113,9 @@ def _entities(feed: "Feed", n: int) -> list[dict]:
         return []
     out = []
     for column, values in feed.unused.items():
-        if not looks_like_entity(column):
-            continue
         total, kinds = sum(values.values()), len(values)
+        if not looks_like_entity(column) and (kinds < SEVERAL or not names_things(column)):
+            continue
         if 1 < kinds <= 0.8 * total:
             out.append(_warning("repeated_entities", f"{column}: {total:,} rows, but {kinds:,} different values. Rows of one stand on both sides "
                                 "of the test, so every quality may look too good.", column, f"with group = {fold(column)}"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .convert import MISSING_NUMBERS, text_of
+from .convert import MISSING_NUMBERS, clock_of, text_of, ungrouped
 from .series import Steps, in_brackets
 
 _DATE = re.compile(r"^\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?$|^\d{1,2}[./]\d{1,2}[./]\d{2,4}$")
@@ -21,7 +21,8 @@ class Column:
     """What is known of a column after all its rows: texts with their counts (up to a limit), numbers, what is missing.
 
     ``lists`` rows hold lists, whose `Steps` are ``steps``; of cells with several words ``blanks`` are the steps. ``cells``:
-    it is a column of a text table or a sheet, where a tensor has a column for each number.
+    it is a column of a text table or a sheet, where a tensor has a column for each number. ``odd`` are the texts that are no
+    numbers (up to a limit), ``words`` how many words these have.
     """
 
     name: str
@@ -35,6 +36,9 @@ class Column:
     numbers: int = 0
     whole: bool = True
     dates: int = 0
+    clocks: int = 0
+    words: int = 0
+    odd: Counter = field(default_factory=Counter)
     shape: tuple[int, ...] | None = None
     lists: int = 0
     objects: int = 0
@@ -44,6 +48,7 @@ class Column:
     codes: list = field(default_factory=list)
 
     MOST = 5000
+    ODD = 100
 
     def see(self, values: Any, decimal: str) -> None:
         """Take in some rows."""
@@ -76,8 +81,15 @@ class Column:
             try:
                 x = float(t if decimal == "." else t.replace(decimal, "."))
             except ValueError:
-                self.dates += bool(_DATE.match(t))
-                continue
+                apart = ungrouped(t, decimal)
+                if apart is None:
+                    self.dates += bool(_DATE.match(t))
+                    self.clocks += clock_of(v) is not None
+                    self.words += len(t.split())
+                    if len(self.odd) < self.ODD or t in self.odd:
+                        self.odd[t] += 1
+                    continue
+                x = apart[0]
             if math.isfinite(x):
                 self.numbers += 1
                 self.low, self.high = min(self.low, x), max(self.high, x)
@@ -92,6 +104,16 @@ class Column:
     def is_number(self) -> bool:
         """Whether all values are numbers."""
         return self.there > 0 and self.numbers == self.there
+
+    @property
+    def mostly_number(self) -> bool:
+        """Whether a few texts stand among numbers."""
+        return self.numbers < self.there and self.numbers >= max(5, 0.8 * self.there) and self.numbers + sum(self.odd.values()) == self.there
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its values are texts that people wrote, as `batch.looks_like_text` has it."""
+        return self.there >= 5 and (self.more or len(self.texts) > 0.5 * self.there) and self.words >= 3 * self.there
 
     @property
     def tensor(self) -> tuple[int, ...] | None:

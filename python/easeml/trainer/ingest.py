@@ -179,7 +179,7 @@ class Feed:
     def _blocks(self, at: int, source):
         """Convert one source block by block; bad rows become rejects, good ones join `rows`."""
         import numpy as np
-        from .checks import looks_like_entity, looks_like_time
+        from .checks import looks_like_entity, looks_like_time, names_things
         from .convert import Converter, categories, kind_of, wider
         from .picture import Canon
         from .matching import match, pictures_of
@@ -200,7 +200,7 @@ class Feed:
         used += of_rows
         source.lengths(used)
         converter, pictures = Converter(source, self.options.all("missing")), pictures_of(source)
-        beside = [] if source.arrays else [n for n in source.names if n not in used and (looks_like_entity(n) or looks_like_time(n))]
+        beside = [] if source.arrays else [n for n in source.names if n not in used and (looks_like_entity(n) or names_things(n) or looks_like_time(n))]
         for block in source.blocks(used + beside):
             problems = list(block.broken)
             broken = {p.at for p in problems}

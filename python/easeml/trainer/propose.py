@@ -5,6 +5,7 @@ It uses what readers hand out and nothing else: a new reader is proposed for as 
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from .batch import MOST_LEVELS
-from .checks import GIVES_AWAY, looks_like_entity, looks_like_id, looks_like_time
+from .checks import GIVES_AWAY, SEVERAL, looks_like_entity, looks_like_id, looks_like_time, names_things
 from .column import Column
 from .fault import Fault
 from .profile import rarity
@@ -28,6 +29,12 @@ MOST_CLASSES = 100
 
 MANY = 30
 """More numbers than so many become one tensor without a name, where nothing else is there."""
+
+MOST_OPTIONS = 5
+"""So many options are proposed at most; where more columns would have to be left out, inputs are named one by one."""
+
+MANY_TEXTS = 1000
+"""How many different values are declared for text, of which no two are alike."""
 
 SIDES = (16, 32, 48, 64, 96, 128)
 """The sides that pictures are fitted into."""
@@ -54,7 +61,7 @@ def propose(folder: Path, log, spec: dict) -> dict:
     name = str(raw["name"])
     source = open_source(name, (folder / raw["path"]).resolve(), Options(spec.get("options") or {}))
     if source.kind == "pictures":
-        return _of_pictures(source, log)
+        return _of_pictures(source, [str(o) for o in spec.get("output") or []], log)
     return _of_table(source, [str(o) for o in spec.get("output") or []], log)
 
 
@@ -129,6 +136,9 @@ def _output_type(c: Column, source) -> tuple[str, str, str]:
                     where={"file": source.name, "column": c.name}, hint="Say what is to be predicted: output COLUMN.")
     missing = f"{c.missing} missing: these rows are not taken" if c.missing else ""
     k = len(c.texts)
+    if c.mostly_number and k > FEW_NUMBERS:
+        odd = f"{c.there - c.numbers} are no numbers: {'these rows are not taken' if not c.missing else 'nor are these'}"
+        return "Tensor[1]", ", ".join(x for x in (f"{_figure(c.low)}–{_figure(c.high)}", missing, odd) if x), "a number"
     if c.is_number and not (c.whole and k <= FEW_NUMBERS and c.there >= 5 * k):
         return "Tensor[1]", ", ".join(x for x in (f"{_figure(c.low)}–{_figure(c.high)}", missing) if x), "a number"
     if k < 2:
@@ -150,7 +160,7 @@ def _of_table(source, wanted: list[str], log) -> dict:
     rest = [c for c in columns if c not in outputs]
     if answered := _answered(outputs, rest, source):
         return _of_series(source, columns, outputs[0], rest, *answered, chains)
-    fields, left_out, notes, clauses = [], [], [], []
+    fields, left_out, notes, clauses = [], [], list(source.notes), []
     seen: dict[str, str] = {}
 
     def add(side: str, name: str, type_: str, comment: str) -> None:
@@ -164,13 +174,15 @@ def _of_table(source, wanted: list[str], log) -> dict:
     of_outputs = [_output_type(c, source) for c in outputs]
     groups = _spread(rest)
     together = {c.name for members in groups.values() for c in members}
-    kept = []
+    kept, always = [], []
     for c in rest:
         why, clause = (None, None) if c.name in together else _left_out(c)
         if why:
             left_out.append({"column": c.name, "reason": why})
             if clause:
                 clauses.append(clause)
+            else:
+                always.append(f"ignore = {_option(c.name)}")
         else:
             kept.append(c)
     alone = next((c for c in rest if c.series and not c.tensor), None) if not kept else None
@@ -182,9 +194,11 @@ def _of_table(source, wanted: list[str], log) -> dict:
         notes.append(f"{alone.name} is a series: each row has {alone.series.long()}.")
     done: set[str] = set()
     plain = kept and all(c.is_number and c.tensor is None for c in kept)
-    if plain and len(kept) > MANY and not groups and not left_out:
-        fields.append({"side": "input", "name": "", "type": f"Tensor[{len(kept)}]", "comment": f"{kept[0].name} … {kept[-1].name}"})
+    if plain and len(kept) > MANY and not groups and len(always) <= MOST_OPTIONS:
+        missing = sum(c.missing for c in kept)
+        fields.append({"side": "input", "name": "", "type": f"Tensor[{len(kept)}]", "comment": f"{kept[0].name} … {kept[-1].name}" + (f", {missing:,} missing" if missing else "")})
     else:
+        always = [f"missing = {_option(t)}" for t in dict.fromkeys(t for c in kept if c.mostly_number for t in c.odd)][:MOST_OPTIONS]
         for c in kept:
             if c.name in done:
                 continue
@@ -207,12 +221,17 @@ def _of_table(source, wanted: list[str], log) -> dict:
     metric, guess = _metric_note(outputs[0], of_outputs[0][0])
     notes += metric
     for c in rest:
-        if c.name not in [c["column"] for c in left_out] and looks_like_time(c.name) and c.there:
+        if c.name not in [c["column"] for c in left_out] and looks_like_time(c.name) and c.there and c.clocks < c.there:
             notes.append(f"Only you can know: must it work for later ones? Then feed it  with order = {fold(c.name)}.")
             break
     return {"says": f"{source.name}: {n:,} rows, {len(columns)} columns.", "predicts": predicts, "guess": guess, "fields": fields,
-            "left_out": left_out, "notes": notes, "clauses": list(dict.fromkeys(clauses)),
+            "left_out": left_out, "notes": notes, "clauses": [", ".join([c, *always]) for c in dict.fromkeys(clauses)] or ([f"with {', '.join(always)}"] if always else []),
             "pointers": {"input": [chains.pointer(alone.name)] if alone else [], "output": []}}
+
+
+def _option(text: str) -> str:
+    """A text as the value of an option."""
+    return text if re.fullmatch(r"[A-Za-z0-9_./@+-]+", text) else json.dumps(text, ensure_ascii=False)
 
 
 def _nested(c: Column) -> str:
@@ -232,13 +251,17 @@ def _left_out(c: Column) -> tuple[str | None, str | None]:
         return "dates", f"with order = {fold(c.name)}"
     if len(c.texts) == 1 and not c.missing:
         return "the same in every row", None
-    if looks_like_entity(c.name) and not c.different and c.n >= 20:
+    if not c.different and c.n >= 20 and (looks_like_entity(c.name) or names_things(c.name) and len(c.texts) >= SEVERAL):
         return f"{len(c.texts):,} different values: rows of one must not stand on both sides of the test", f"with group = {fold(c.name)}"
-    running = c.is_number and c.whole and c.different and (looks_like_id(c.name) or c.high - c.low == c.n - 1)
-    if c.n >= 20 and (running or not c.is_number and c.different):
+    running = c.is_number and c.whole and c.different and (looks_like_id(c.name) or names_things(c.name) or c.high - c.low == c.n - 1)
+    if c.n >= 20 and running:
         return "different in every row", None
-    if not c.is_number and len(c.texts) > max(MOST_LEVELS, c.there / 2):
-        return "free text, which no candidate reads", None
+    if c.is_number or c.mostly_number or c.is_text or c.clocks == c.there:
+        return None, None
+    if c.n >= 20 and c.different:
+        return "different in every row", None
+    if len(c.texts) > max(MOST_LEVELS, c.there / 2):
+        return "hardly any value comes twice, so it tells nothing about new rows", None
     return None, None
 
 
@@ -251,6 +274,12 @@ def _input_type(c: Column) -> tuple[str, str]:
     if c.is_number:
         years = f"{_figure(c.low)}–{_figure(c.high)}" if looks_like_time(c.name) else ""
         return "Tensor[1]", ", ".join(x for x in (years, missing) if x)
+    if c.clocks == c.there:
+        return "Tensor[1]", ", ".join(x for x in ("hours and minutes, in days", missing) if x)
+    if c.mostly_number:
+        return "Tensor[1]", ", ".join(x for x in (missing, f"{c.there - c.numbers} are no numbers") if x)
+    if c.is_text:
+        return f"Class[{MANY_TEXTS}]", ", ".join(x for x in ("text: models see its words", missing) if x)
     if missing:
         missing += ", kept as a state of its own"
     if len(c.texts) > 12:
@@ -375,10 +404,10 @@ def _metric_note(y: Column, type_: str) -> tuple[list[str], str]:
     return ([f"! {reason}: the metric will be {metric.replace('_', ' ')}."] if metric != "accuracy" else []), guess
 
 
-def _of_pictures(source, log) -> dict:
+def _of_pictures(source, wanted: list[str], log) -> dict:
     """A folder of pictures: one class a folder, or a table of paths."""
     if source.layout == "table":
-        return _of_picture_table(source, log)
+        return _of_picture_table(source, wanted, log)
     if "class" not in source.names:
         raise Fault(f"{source.name}: the pictures lie in no folder that says what they show.", where={"file": source.name},
                     hint="Put them into one folder a class, or a table beside them whose cells are paths relative to it.")
@@ -405,23 +434,35 @@ def _of_pictures(source, log) -> dict:
             "left_out": [], "notes": [seen.says()] + notes, "clauses": [], "pointers": {"input": [], "output": []}}
 
 
-def _of_picture_table(source, log) -> dict:
+def _of_picture_table(source, wanted: list[str], log) -> dict:
     pictures = [n for n in source.names if n in source.pictures]
     columns = {n: Column(n) for n in source.names if n not in source.pictures}
-    seen = _Seen()
+    seen, answers, rows = _Seen(), _Seen(), 0
+    answer = next((p for p in pictures if fold(p) in map(fold, wanted)), None) or (pictures[-1] if not columns else None)
+    if len(pictures) < 2:
+        answer = None
+    elif answer == pictures[0]:
+        pictures.reverse()
     for block in source.blocks():
+        rows += len(block.rows)
         for n, c in columns.items():
             c.see(block.columns[n], source.decimal)
-        for p in block.columns[pictures[0]]:
-            if p is not None:
-                seen.look(p)
+        for looked, column in ((seen, pictures[0]), (answers, answer)):
+            for p in block.columns[column] if column else ():
+                if p is not None:
+                    looked.look(p)
         log.write("progress", step=block.read, of=source.size, unit="byte")
-    outputs = _outputs(list(columns.values()), [], source)
+    if answer is not None:
+        return {"says": f"{source.name}: {rows:,} rows, each with {len(pictures)} pictures.", "predicts": f"{answer}, a picture", "guess": "",
+                "fields": [{"side": "input", "name": fold(pictures[0]), "type": seen.type(), "comment": seen.comment()},
+                           {"side": "output", "name": fold(answer), "type": answers.type(like=seen), "comment": answers.comment()}],
+                "left_out": [{"column": m, "reason": "beside the pictures"} for m in source.names if m not in (pictures[0], answer)],
+                "notes": [seen.says()], "clauses": [], "pointers": {"input": [], "output": []}}
+    outputs = _outputs(list(columns.values()), wanted, source)
     type_, comment, says = _output_type(outputs[0], source)
     left_out = [{"column": c.name, "reason": "beside the picture"} for c in columns.values() if c not in outputs]
-    n = outputs[0].n
     metric, guess = _metric_note(outputs[0], type_)
-    return {"says": f"{source.name}: {n:,} rows, each with a picture.", "predicts": f"{outputs[0].name}, {says}", "guess": guess,
+    return {"says": f"{source.name}: {rows:,} rows, each with a picture.", "predicts": f"{outputs[0].name}, {says}", "guess": guess,
             "fields": [{"side": "input", "name": fold(pictures[0]), "type": seen.type(), "comment": seen.comment()},
                        {"side": "output", "name": fold(outputs[0].name), "type": type_, "comment": comment}],
             "left_out": left_out, "notes": [seen.says()] + metric, "clauses": [], "pointers": {"input": [], "output": []}}
@@ -465,9 +506,10 @@ class _Seen:
         side = max((s for s in SIDES if s <= middle), default=SIDES[0])
         return side, side, self._channels()
 
-    def type(self) -> str:
-        """The tensor that is proposed."""
-        return f"Tensor[{', '.join(map(str, self._shape()))}]"
+    def type(self, like: "_Seen | None" = None) -> str:
+        """The tensor that is proposed; as high and wide as `like`'s, where that is given."""
+        height, width, _ = (like or self)._shape()
+        return f"Tensor[{height}, {width}, {self._channels()}]"
 
     def comment(self) -> str:
         """What stands beside the field."""
