@@ -18,16 +18,20 @@ from .candidate import Candidate, Pause, Stop
 from .catalogue import find
 from .examples import PARTS, Examples, read_examples, write_arrow
 from .fault import Fault
+from .looks import Looks, judged
 from .memory import says
 from .metrics import find_metric
 from .model import Model
-from .outputs import truth_of
+from .outputs import strata_of, truth_of
 from .program import Target, parse_program, parse_target, settle, template_of
 from .report import Checkpoints
-from .split import folds, quantile_edges, strata_of_numbers
+from .split import folds
 
 if TYPE_CHECKING:
     from .runner import Attempt
+
+FEW_ROWS = 10_000
+"""Up to so many rows those that end a fit early are judged as `looks` tells; of more, one look is about as good as the best of many."""
 
 FEW_TO_STOP = 20
 """Below so many validation rows a plateau says nothing, and nothing is stopped early by it."""
@@ -89,7 +93,7 @@ class Fitting:
         protocol = data.get("protocol") or {"kind": "holdout"}
         path = (self.attempt.folder / data["path"]).resolve()
         limit = (trial.get("limits") or {}).get("memory_bytes")
-        every = read_examples(path, self.program, groups=protocol.get("kind") == "folds", memory=limit)
+        every = read_examples(path, self.program, groups=protocol.get("kind") == "folds" or data.get("rows", 0) <= FEW_ROWS, memory=limit)
         self.sample = None
         if every.on > len(every):
             self.sample = {"rows": len(every), "of": every.on, "memory_bytes": limit}
@@ -122,12 +126,7 @@ class Fitting:
                 name = self.target.labels[present[0]] if len(present) else "?"
                 raise Fault(f'Only one class, "{name}", is among the examples to train on; there is nothing to tell apart yet.',
                             hint="Feed examples of the other classes.")
-            self.strata = np.maximum(truth, 0)
-        elif self.target.kind != "numbers":
-            self.strata = np.zeros(len(truth), dtype=np.int64)
-        else:
-            edges = self.target.quantile_edges or quantile_edges(truth[:, 0])
-            self.strata = strata_of_numbers(truth[:, 0], edges)
+        self.strata = strata_of(self.target, truth)
         self._set_threads()
 
     def _all_labels(self, target: Target, examples: Examples) -> Target:
@@ -164,8 +163,8 @@ class Fitting:
     # -- fitting
 
     def _fit(self, train: Examples, valid: Examples | None, *, main: bool, deadline: float | None,
-             hints: dict | None = None, resume: Path | None = None):
-        """One fit: the model, and why it ended early (None: it ran through)."""
+             hints: dict | None = None, resume: Path | None = None, looks: Looks | None = None):
+        """One fit: the model, and why it ended early (None: it ran through). `looks` get what it answers on the way."""
         preparation = Preparation.learn(self.program, self.target, train, self.raw_candidate.get("normalization"))
         candidate = self._candidate(hints)
         batch = preparation.batch(train, with_target=True)
@@ -176,7 +175,13 @@ class Fitting:
         score = None
         if watched is not None:
             truth = truth_of(self.program, self.target, valid)
-            score = lambda p: metrics.quality(self.metric, truth, preparation.answers(p), self.guess)  # noqa: E731
+
+            def score(predicted: np.ndarray) -> float:
+                answers = preparation.answers(predicted)
+                quality = metrics.quality(self.metric, truth, answers, self.guess)
+                if looks is not None:
+                    looks.add(answers, quality)
+                return quality
         report = self.attempt.new_report(unit=self.unit, score=score, deadline=deadline, main=main, resume=resume,
                                          watch_plateau=watched is not None and watched.n >= FEW_TO_STOP)
         self._seed()
@@ -199,18 +204,29 @@ class Fitting:
         return found
 
     def _fit_holdout(self):
-        model, reason = self._fit(self.train, self.validation, main=True, deadline=self.attempt.deadline, resume=self._resume())
-        predicted = model.answer(self.validation)
+        looks, held_out = Looks(), self.validation
+        model, reason = self._fit(self.train, held_out, main=True, deadline=self.attempt.deadline, resume=self._resume(),
+                                  looks=looks if held_out.groups is not None and len(held_out) > 1 else None)
+        if looks.best is None:
+            predicted = model.answer(held_out)
+        else:
+            truth = truth_of(self.program, self.target, held_out)
+            dealt = folds(strata_of(self.target, truth), held_out.groups, held_out.numbers, 5, self._version())
+            predicted = looks.crossed(dealt, lambda rows, answers: metrics.quality(self.metric, truth[rows], answers, self.guess))
         return model, self.validation, predicted, None, reason or "finished"
 
     def _fit_folds(self):
-        """k fits for out-of-fold answers, then one on all rows; ended early, the last fold's model serves."""
+        """k fits for out-of-fold answers, then one on all rows; ended early, the last fold's model serves.
+
+        Where the held-out rows end a fit (iterative candidates), they are scored at the step that the other folds found best: see `looks`.
+        """
         attempt, n = self.attempt, len(self.train)
-        fold = folds(self.strata, self.train.groups, self.train.numbers, self.folds, str(self.trial["data"].get("version", "")))
+        fold = folds(self.strata, self.train.groups, self.train.numbers, self.folds, self._version())
         k = int(fold.max()) + 1
         predicted = outputs.room(self.target, n)
         covered = np.zeros(n, bool)
         learned: dict[str, list[float]] = {}
+        looked: list[tuple[np.ndarray, Looks]] = []
         curve, model, reason = [], None, None
         every, last = float(self.trial.get("report_seconds") or 0.5), -math.inf
         for i in range(k):
@@ -218,8 +234,14 @@ class Fitting:
             inside = np.flatnonzero(~held)
             if self.target.is_classes and not _two_classes(self.strata[inside]) and not self._candidate().info.baseline:
                 continue  # a fold whose rest has one class: its rows stay out of the score
-            model, reason = self._fit(self.train.take(inside), self.train.take(np.flatnonzero(held)), main=False, deadline=self._share(k + 1 - i))
-            predicted[held] = model.answer(self.train.take(np.flatnonzero(held)))
+            outside, looks = self.train.take(np.flatnonzero(held)), Looks()
+            model, reason = self._fit(self.train.take(inside), outside, main=False, deadline=self._share(k + 1 - i), looks=looks)
+            if looks.best is None:
+                predicted[held] = model.answer(outside)
+            else:
+                looked.append((held, looks))
+                for (rows, _), answers in zip(looked, judged([one for _, one in looked])):
+                    predicted[rows] = answers
             covered |= held
             for name, value in model.candidate.learned.items():
                 learned.setdefault(name, []).append(value)
@@ -243,6 +265,9 @@ class Fitting:
         attempt.report.curve = curve
         rows = np.flatnonzero(covered)
         return model, self.train.take(rows), predicted[rows], covered, reason or "finished"
+
+    def _version(self) -> str:
+        return str(self.trial["data"].get("version", ""))
 
     def _share(self, fits_left: int) -> float | None:
         """The deadline of the next of several fits: an equal share of the time that is left."""

@@ -16,6 +16,7 @@ import numpy as np
 from .examples import Examples, column_to_arrow
 from .metrics import Guess
 from .program import Field, Program, Target
+from .split import quantile_edges, strata_of_numbers
 from .tallies import TALLIES
 
 RAGGED = ("tokens", "series")
@@ -74,6 +75,15 @@ def room(target: Target, n: int) -> np.ndarray:
     if target.kind in RAGGED:
         return np.empty(n, dtype=object)
     return np.zeros((n, len(target.labels) if target.kind == "classes" else target.size))
+
+
+def strata_of(target: Target, truth: np.ndarray) -> np.ndarray:
+    """Within what rows are dealt out fairly: their class, or the quantile of their (first) number; `truth` as `truth_of` gives it."""
+    if target.kind == "classes":
+        return np.maximum(truth, 0)
+    if target.kind != "numbers":
+        return np.zeros(len(truth), dtype=np.int64)
+    return strata_of_numbers(truth[:, 0], target.quantile_edges or quantile_edges(truth[:, 0]))
 
 
 def guess_of(program: Program, target: Target, examples: Examples) -> Guess:

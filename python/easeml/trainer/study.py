@@ -93,15 +93,8 @@ class Study:
 
     def strata(self, examples):
         """The class or quantile of each row, for fair splits."""
-        import numpy as np
-        from .outputs import truth_of
-        from .split import quantile_edges, strata_of_numbers
-        truth = truth_of(self.program, self.target, examples)
-        if self.target.is_classes:
-            return np.maximum(truth, 0)
-        if self.target.kind != "numbers":
-            return np.zeros(len(truth), dtype=np.int64)
-        return strata_of_numbers(truth[:, 0], self.target.quantile_edges or quantile_edges(truth[:, 0]))
+        from .outputs import strata_of, truth_of
+        return strata_of(self.target, truth_of(self.program, self.target, examples))
 
     def fit(self, raw: dict, train, valid=None):
         """A candidate, fitted on some examples as a trial fits it; rows of unknown labels are left out.
