@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/easeml/easeml/api"
@@ -207,7 +208,11 @@ func classWords(t api.Task) string {
 		}
 		var parts []string
 		for _, l := range labels {
-			parts = append(parts, count(t.Classes[l])+" "+l)
+			shown := l
+			if _, err := strconv.ParseFloat(l, 64); err == nil { // two numbers side by side can't be told apart
+				shown = strconv.Quote(l)
+			}
+			parts = append(parts, count(t.Classes[l])+" "+shown)
 		}
 		return strings.Join(parts, ", ")
 	}

@@ -47,13 +47,14 @@ def work(tmp_path_factory):
     plants = [{"plant": f"p{i // 4}", "replicate": i % 4, "height": round(float(rng.normal(20 + 9 * (i // 4 % 2), 1)), 2), "leaves": int(rng.integers(4, 9)), "verdict": ["ok", "sick"][i // 4 % 2]} for i in range(160)]
     write_csv(home / "plants.csv", plants)
     write_csv(home / "turned.csv", [dict(reversed(r.items())) for r in plants])
+    write_csv(home / "gaps.csv", [{"height": 20, "leaves": "gone"}, {"height": "tall", "leaves": 5}])
     steps = [{"star": f"s{i}", "time": 0.5 * t, "flux": round(float(np.sin(t * (0.3 + i % 2))), 3), "kind": "ab"[i % 2]} for i in range(40) for t in range(20 + i % 7)]
     write_csv(home / "stars.csv", steps)
     words = [{"sent": i, "word": w, "tag": {"the": "D", "dog": "N", "runs": "V"}[w]} for i in range(40) for w in rng.choice(["the", "dog", "runs"], 3 + i % 4)]
     write_csv(home / "words.csv", words)
     text = '''
 schema plants { input: {[Tensor[2]], []}, output: {[state :: Class[2]], []} }
-feed plants "plants.csv" output verdict with group = plant, ignore = replicate
+feed plants "plants.csv" output verdict with group = plant, ignore = replicate, missing = gone
 schema stars { input: {[flux :: Tensor[1]], [next]}, output: {[kind :: Class[2]], []} }
 feed stars "stars.csv" with series = star
 schema words { input: {[token :: Class[5]], [next]}, output: {[tags :: Class[3]], [next]} }
@@ -63,6 +64,7 @@ wait stars until trials >= 1 or 2m
 wait words until trials >= 1 or 2m
 infer plants "plants.csv" into "plants.jsonl"
 infer plants "turned.csv" into "turned.jsonl"
+infer plants "gaps.csv" into "gaps.jsonl"
 infer stars "stars.csv" into "stars.jsonl" with series = star
 infer words "words.csv" into "words.jsonl" with series = sent
 '''
@@ -81,6 +83,11 @@ def test_the_file_that_was_fed_can_be_asked(work):
     assert len(plants) == 160 and list(plants[0]) == ["plant", "replicate", "height", "leaves", "verdict", "state", "sure", "check"]
     assert [r["state"] for r in plants] == [r["state"] for r in turned]
     assert np.mean([r["state"] == r["verdict"] for r in plants]) > 0.5 and not any("refused" in (r["check"] or "") for r in plants)
+
+
+def test_what_meant_no_value_at_feed_means_it_again(work):
+    first, second = lines(work / "gaps.jsonl")
+    assert first["state"] in ("ok", "sick") and second["check"].startswith("refused: height")
 
 
 def test_steps_with_a_column_that_nothing_uses(work):

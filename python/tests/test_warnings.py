@@ -78,3 +78,40 @@ def test_rows_of_one_thing_are_told_by_names_that_end_as_ids_do(tmp_path, column
     table = [{column: f"n{i % kinds}", "x": round(float(rng.normal(i % 2)), 4), "kind": "ab"[i % 2]} for i in range(160)]
     fed = feed(tmp_path / "1", program([{"name": "x", "tensor": [1]}], [{"name": "kind", "class_count": 2}]), write_csv(tmp_path / "t.csv", table))
     assert any(w["code"] == "repeated_entities" and w["fix"].startswith("with group = ") for w in fed.profile["warnings"]) == warned, fed.profile["warnings"]
+
+
+def test_a_leak_of_a_rare_class_is_told(tmp_path):
+    """Where 4 of 100 are positive, a column that is right in 98 % says nothing; one that tells the positives does."""
+    rng = np.random.default_rng(0)
+    sick = [i % 25 == 0 for i in range(600)]
+    table = [{"crp": round(float(np.exp(rng.normal(1.5 * s))), 3), "code": 7 if s else int(rng.integers(1, 6)), "kind": "yes" if s else "no"} for s in sick]
+    prog = program([{"name": "crp", "tensor": [1]}, {"name": "code", "tensor": [1]}], [{"name": "kind", "class_count": 2}])
+    fed = feed(tmp_path / "1", prog, write_csv(tmp_path / "t.csv", table))
+    assert [w["column"] for w in fed.profile["warnings"] if w["code"] == "gives_answer"] == ["code"]
+
+
+def test_numbers_that_can_hardly_be_meant(tmp_path):
+    rng = np.random.default_rng(0)
+    table = [{"age": 999 if i % 17 == 0 else 20 + i % 70, "dose": 1e30 if i == 41 else round(float(x), 4), "weight": round(float(rng.normal(70, 9)), 1), "y": round(float(3 * x), 4)} for i, x in enumerate(rng.normal(size=200))]
+    prog = program([{"name": n, "tensor": [1]} for n in ("age", "dose", "weight")], [{"name": "y", "tensor": [1]}])
+    fed = feed(tmp_path / "1", prog, write_csv(tmp_path / "t.csv", table))
+    found = {w["code"]: w for w in fed.profile["warnings"]}
+    assert set(found) == {"code_for_missing", "far_out"} and found["code_for_missing"]["fix"] == "with missing = 999"
+    assert found["far_out"]["message"].startswith("dose lies more than 1,000 times as far out as most in example 42.")
+    import pyarrow as pa
+    from pyarrow import parquet
+    parquet.write_table(pa.Table.from_pylist(table), tmp_path / "t.parquet")
+    for i, name in enumerate(("t.csv", "t.parquet")):
+        said = feed(tmp_path / f"m{i}", prog, tmp_path / name, options={"missing": "999"})
+        assert next(f for f in said.profile["fields"] if f["name"] == "age")["missing"] == 12
+        assert not any(w["code"] == "code_for_missing" for w in said.profile["warnings"])
+
+
+def test_answers_that_are_all_the_same(tmp_path):
+    prog = program([{"name": "x", "tensor": [1]}], [{"name": "y", "tensor": [1]}])
+    fed = feed(tmp_path / "1", prog, write_csv(tmp_path / "t.csv", [{"x": i * i % 83, "y": 7} for i in range(40)]))
+    assert any(w["code"] == "constant_answer" for w in fed.profile["warnings"])
+    from easeml.trainer.runner import run
+    from folders import choose, result, trial, version
+    folder = trial(tmp_path / "trial", fed, version(tmp_path / "data", fed), prog, next(c for k, c in choose(fed, prog).items() if k != "dummy"))
+    assert run(folder) == 0 and result(folder)["message"].startswith("y is the same in every example to train on")

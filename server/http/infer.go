@@ -16,6 +16,7 @@ import (
 
 	"github.com/easeml/easeml/api"
 	"github.com/easeml/easeml/server/answer"
+	"github.com/easeml/easeml/server/search"
 	"github.com/easeml/easeml/server/store"
 )
 
@@ -74,6 +75,13 @@ func (s *server) inferInto(ctx context.Context, r *http.Request, lines *lineWrit
 			}
 			request.Sources = append(request.Sources, answer.Source{Name: u.Name, Path: path})
 		}
+		if err != nil || len(request.Options["missing"]) > 0 {
+			return err
+		}
+		missing, err := missingAtFeed(reader, task.ID)
+		if len(missing) > 0 {
+			request.Options["missing"] = missing
+		}
 		return err
 	})
 	if err != nil {
@@ -95,6 +103,25 @@ func (s *server) inferInto(ctx context.Context, r *http.Request, lines *lineWrit
 		}
 		return s.sendAnswers(result, m, lines)
 	}
+}
+
+// missingAtFeed is what the last feed called "no value": it is none in a question either.
+func missingAtFeed(reader *store.Reader, taskID string) ([]string, error) {
+	feeds, err := reader.Feeds(taskID)
+	last := store.Feed{}
+	for _, f := range feeds {
+		if f.State == "ended" && f.Number > last.Number {
+			last = f
+		}
+	}
+	if err != nil || last.Number == 0 {
+		return nil, err
+	}
+	var fed search.FeedRequest
+	if err := json.Unmarshal(last.Request, &fed); err != nil {
+		return nil, err
+	}
+	return fed.Options["missing"], nil
 }
 
 // fedColumns are the columns that each field was filled from at the last feed.

@@ -24,6 +24,10 @@ GIVES_AWAY = 0.98
 """A column that alone is right in so large a share of rows gives the answer away."""
 
 
+FAR_OUT = 1000
+"""A number is far out so many times as far from the median as the quartiles are from each other."""
+
+
 def looks_like_entity(column: str) -> bool:
     """Whether a column's name says that it tells people or things apart: patient_id, subject."""
     return bool(_ENTITY.search(fold(column)))
@@ -67,7 +71,10 @@ def warnings(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.n
         for f, v in inputs:
             if f.rank == 0:
                 column = (feed.columns_of.get(f.name) or [f.name])[0]
-                found += _one_column(f, v, column, target, outputs, counts)
+                found += _one_column(f, v, column, target, outputs)
+                if not f.is_class:
+                    found += _far_out(column, v.whole()[:, 0], int(feed.spec.get("first_number") or 1))
+        found += _numbers_to_answer(feed, target, outputs)
     if target is not None and target.is_classes and sum(counts.values()) >= 20:
         found += _rare(target, counts)
     if n >= 20:
@@ -122,7 +129,41 @@ def _entities(feed: "Feed", n: int) -> list[dict]:
     return out
 
 
-def _one_column(f: Field, v: Stored | Worded, column: str, target: Target | None, outputs, counts: Counter[str]) -> list[dict]:
+def _numbers_to_answer(feed: "Feed", target: Target | None, outputs) -> list[dict]:
+    """Answers that are one and the same number, or some of which outweigh all others."""
+    out = []
+    if target is None or target.kind != "numbers":
+        return out
+    for f, v in outputs:
+        if f.size > 1:
+            continue
+        y, column = np.asarray(v[:, 0], dtype=np.float64), (feed.columns_of.get(f.name) or [f.name])[0]
+        if y.min() == y.max():
+            out.append(_warning("constant_answer", f"{column} is the same number in every row: there is nothing to learn until others are fed.", column))
+        out += _far_out(column, y, int(feed.spec.get("first_number") or 1))
+    return out
+
+
+def _far_out(column: str, x: np.ndarray, first: int) -> list[dict]:
+    """Numbers that can hardly be meant: far out of all proportion, or 999 where others lie between 20 and 89."""
+    filled = x[~np.isnan(x)]
+    if len(filled) < 20:
+        return []
+    low, middle, high = np.quantile(filled, [0.25, 0.5, 0.75])
+    far = np.abs(x - middle) > FAR_OUT * (high - low) if high > low else np.zeros(len(x), bool)
+    if 0 < far.sum() <= max(1, 0.01 * len(filled)):
+        k = int(far.sum())
+        return [_warning("far_out", f"{column} lies more than {FAR_OUT:,} times as far out as most {'in example' if k == 1 else f'in {k:,} rows, first in example'} "
+                         f"{first + int(np.flatnonzero(far)[0])}. Is it a slip? Such a row outweighs all others.", column)]
+    values, often = np.unique(filled, return_counts=True)
+    for code, count, others in ((values[-1], often[-1], values[:-1]), (values[0], often[0], values[1:])):
+        nines = str(int(abs(code))).strip("9") == "" and float(code).is_integer()
+        if nines and count >= 3 and len(others) > 1 and min(abs(code - others[-1]), abs(code - others[0])) > others[-1] - others[0]:
+            return [_warning("code_for_missing", f"{column} is {code:g} in {count:,} rows, and no other value is anywhere near. If that means \"no value\", say so.", column, f"with missing = {code:g}")]
+    return []
+
+
+def _one_column(f: Field, v: Stored | Worded, column: str, target: Target | None, outputs) -> list[dict]:
     n = len(v)
     if f.is_class:
         levels = v.counts()
@@ -155,7 +196,9 @@ def _one_column(f: Field, v: Stored | Worded, column: str, target: Target | None
     best = np.zeros(len(kinds), dtype=np.int64)
     np.maximum.at(best, both // len(target.labels), often)
     right = best.sum() / n
-    if right >= GIVES_AWAY and len(best) <= n / 5 and max(counts.values()) / sum(counts.values()) <= 0.9:
+    # Where nearly all are of one class, right is what tells the others.
+    others = n - int(np.bincount(outputs[0][1].codes()).max())
+    if right >= GIVES_AWAY and len(best) <= n / 5 and (others >= 0.1 * n or others >= 10 and n - best.sum() <= 0.1 * others):
         return [_warning("gives_answer", f"{column} alone gives the answer in {100 * right:.1f} %. Known only afterwards?", column,
                          f"leave {f.name} out of the program")]
     return []

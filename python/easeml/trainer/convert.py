@@ -326,6 +326,7 @@ class Converter:
     def __init__(self, source: Source, missing: Sequence[str] = ()):
         self._source = source
         self.missing = MISSING | frozenset(missing)
+        self._codes = [x for m in missing if (x := _number(m, ".", frozenset())) is not None and math.isfinite(x)]
         self._said: dict[str, str] = {}
         self._missing_numbers = MISSING_NUMBERS | frozenset(missing)
 
@@ -365,6 +366,8 @@ class Converter:
             values = parts[0][:, None] if len(parts) == 1 else np.column_stack(parts)
         else:
             values = _whole_tensor(b, block.columns[b.columns[0]], self._source.decimal, self._missing_numbers, own)
+        if self._codes:  # also where a file has types, and 999 is a number in it
+            values[np.isin(values, self._codes)] = math.nan
         bad = {p.at for p in own}
         infinite = np.isinf(values).any(axis=1)
         for i in np.flatnonzero(infinite):

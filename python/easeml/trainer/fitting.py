@@ -126,6 +126,8 @@ class Fitting:
                 name = self.target.labels[present[0]] if len(present) else "?"
                 raise Fault(f'Only one class, "{name}", is among the examples to train on; there is nothing to tell apart yet.',
                             hint="Feed examples of the other classes.")
+        elif self.target.kind == "numbers" and np.all(truth == truth[:1]):
+            raise Fault(f"{self.program.outputs[0].name} is the same in every example to train on; there is nothing to learn yet.", hint="Feed examples with other values.")
         self.strata = strata_of(self.target, truth)
         self._set_threads()
 
