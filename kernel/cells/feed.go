@@ -69,8 +69,8 @@ func (c *cell) feed(ctx context.Context, s *lang.Feed) error {
 		feed.Sources = namesOf(list)
 	}
 	for _, one := range list {
-		if one.note != "" && !feed.Earlier {
-			feed.ReadAs = append(feed.ReadAs, one.note)
+		if !feed.Earlier {
+			feed.ReadAs = append(feed.ReadAs, one.notes...)
 		}
 	}
 	d.set(show.Fed(task.shown, feed, view))

@@ -154,18 +154,40 @@ func (c *cell) packed(s lang.Source, name string, g gathered) (source, error) {
 		return source{}, fail(fileError, fmt.Sprintf("%s can't be sent: %s.", s.Text, err), "").at(s.Span)
 	}
 	out := source{name: name, tar: t, size: t.Size()}
-	if n := len(g.left); n > 0 {
-		some := g.left
-		if n > 3 {
-			some = append(slices.Clone(g.left[:3]), "…")
+	var other, unread []string
+	for _, f := range g.left {
+		if hasEnding(f, unreadPictures...) {
+			unread = append(unread, f)
+		} else {
+			other = append(other, f)
 		}
+	}
+	if n := len(unread); n > 0 {
+		noun, them := "pictures are", "them"
+		if n == 1 {
+			noun, them = "picture is", "it"
+		}
+		out.notes = append(out.notes, fmt.Sprintf("%s: %d %s of a kind that can't be read, and not sent (%s); save %s as PNG or TIFF", name, n, noun, some(unread), them))
+	}
+	if n := len(other); n > 0 {
 		noun := "files that are no pictures were"
 		if n == 1 {
 			noun = "file that is no picture was"
 		}
-		out.note = fmt.Sprintf("%s: %d %s not sent (%s)", name, n, noun, strings.Join(some, ", "))
+		out.notes = append(out.notes, fmt.Sprintf("%s: %d %s not sent (%s)", name, n, noun, some(other)))
 	}
 	return out, nil
+}
+
+// unreadPictures are the endings of pictures that the trainer can't read.
+var unreadPictures = []string{".heic", ".heif", ".avif", ".svg", ".psd", ".jp2", ".jxl", ".dcm", ".nii", ".czi", ".nd2", ".svs", ".raw", ".dng", ".cr2", ".nef", ".arw"}
+
+// some names the first of some files.
+func some(files []string) string {
+	if len(files) > 3 {
+		files = append(slices.Clone(files[:3]), "…")
+	}
+	return strings.Join(files, ", ")
 }
 
 var errMany = errors.New("it holds too many files")

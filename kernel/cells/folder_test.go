@@ -43,8 +43,8 @@ func packedBy(t *testing.T, w *world, text string) (string, error) {
 			names = append(names, h.Name)
 		}
 		one := s.name + "{" + strings.Join(names, " ") + "}"
-		if s.note != "" {
-			one += " " + s.note
+		if len(s.notes) > 0 {
+			one += " " + strings.Join(s.notes, "; ")
 		}
 		out = append(out, one)
 	}
@@ -71,7 +71,7 @@ func TestFoldersAndPatterns(t *testing.T) {
 	bare := card("SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    0", "END")
 	for name, content := range map[string]string{
 		"sky/star/1.fits": image, "sky/star/2.fits": bare + card("XTENSION= 'IMAGE   '", "END"), "sky/star/catalogue.fits": bare + card("XTENSION= 'BINTABLE'", "END"),
-		"sky/dust/3.fits": bare + card("XTENSION= 'BINTABLE'", "ZIMAGE  =                    T", "END"), "deep/cat/1.tif": "1", "deep/cat/2.npy": "2",
+		"sky/dust/3.fits": bare + card("XTENSION= 'BINTABLE'", "ZIMAGE  =                    T", "END"), "deep/cat/1.tif": "1", "deep/cat/2.npy": "2", "deep/cat/3.HEIC": "3",
 	} {
 		w.file(name, content)
 	}
@@ -104,7 +104,7 @@ func TestFoldersAndPatterns(t *testing.T) {
 		"sky/":                    "sky/{dust/3.fits star/1.fits star/2.fits} sky/: 1 file that is no picture was not sent (star/catalogue.fits)",
 		"sky/star/1.fits":         "sky/star/1.fits{sky/star/1.fits}",
 		"sky/star/catalogue.fits": "sky/star/catalogue.fits",
-		"deep/":                   "deep/{cat/1.tif cat/2.npy}",
+		"deep/":                   "deep/{cat/1.tif cat/2.npy} deep/: 1 picture is of a kind that can't be read, and not sent (cat/3.HEIC); save it as PNG or TIFF",
 		"deep/cat/2.npy":          "deep/cat/2.npy",
 		"booked/labels.xlsx":      "booked/labels.xlsx{img/1.png labels.xlsx}",
 		"booked/":                 "booked/{img/1.png labels.xlsx}",

@@ -24,12 +24,12 @@ const thisCell = "this cell"
 
 // source is one thing to send: a file, the text of a cell, or files as one tar.
 type source struct {
-	name string // as messages call it: the path as the person writes it
-	path string // of a file
-	text []byte
-	tar  *api.Tar
-	size int64
-	note string // what is not sent of it, for the answer
+	name  string // as messages call it: the path as the person writes it
+	path  string // of a file
+	text  []byte
+	tar   *api.Tar
+	size  int64
+	notes []string // what is not sent of it, for the answer
 }
 
 // sources looks up what a statement names, all of it before anything is sent.

@@ -56,8 +56,8 @@ func Inferred(v Preview) Output {
 	if last != "" {
 		p.say("%s", last)
 	}
-	if v.Into == "" && in.Answers > 1 {
-		p.then("infer %s %s into \"answers.csv\"", v.Name, strings.Join(v.Sources, ", "))
+	if next := fmt.Sprintf("infer %s %s into \"answers.csv\"", v.Name, strings.Join(v.Sources, ", ")); v.Into == "" && in.Answers > 1 && columns("Next: "+next) <= Width {
+		p.then("%s", next)
 	}
 	return p.output()
 }

@@ -184,6 +184,8 @@ FAULTS = {
     "unknown folders": ({"katze/1.png": png(np.zeros((8, 8), np.uint8)), "hund/2.png": png(np.ones((8, 8), np.uint8))}, 'none of the folders hund, katze is a class of pet; its classes are "cat", "dog"'),
     "no folders": ({"1.png": png(np.zeros((8, 8), np.uint8))}, "lie in no folder"),
     "no pictures": ({"a/1.dcm": b"x", "a/2.dcm": b"x"}, "it has 2 .dcm files"),
+    "another archive": ({"pets/all.zip": b"PK"}, "holds no pictures"),
+    "a table alone": ({"pets.csv": b"x,pet\n1,cat\n"}, "holds no pictures"),
     "a wrong table": ({"labels.csv": b"file,pet\nimg/1.png,cat\n", "other/1.png": b"x"}, "names img/1.png, but there is no such picture"),
     "up and away": ({"../1.png": b"x"}, "the path ../1.png leads out of it"),
     "from the root": ({"/etc/1.png": b"x"}, "leads out of it"),
@@ -198,6 +200,13 @@ def test_faults_are_one_sentence(tmp_path, case, pack):
     fed = feed(tmp_path / "1", PETS, pack(tmp_path / "t", files), names=["pets.zip"])
     assert fed.last["type"] == "failed" and message in fed.last["message"] and fed.last["hint"], fed.last
     assert fed.last["message"].count(". ") == 0
+
+
+def test_pictures_of_kinds_that_can_not_be_read_are_told_apart_from_files_that_are_none(tmp_path):
+    files = pets(20) | {"cat/phone.HEIC": b"x", "dog/raw.nef": b"x", "dog/notes.txt": b"x"}
+    fed = feed(tmp_path / "1", PETS, tar(tmp_path / "t", files), names=["pets/"])
+    assert "pets/: 2 pictures are of a kind that can't be read, and left out (phone.HEIC, raw.nef); save them as PNG or TIFF" in fed.profile["read_as"]
+    assert "pets/: 1 file that is no picture left out (notes.txt)" in fed.profile["read_as"]
 
 
 def test_folders_that_are_no_class_are_rejected_by_folder(tmp_path):

@@ -176,3 +176,20 @@ def test_json_is_read_piece_by_piece(tmp_path, monkeypatch):
         (tmp_path / "d.json").write_text(text)
         fed = feed(tmp_path / str(abs(hash(text))), PLANTS, tmp_path / "d.json")
         assert said in fed.last["message"], fed.last
+
+
+@pytest.mark.parametrize("form,said", [
+    ("columns", "read as columns"), ("split", "read as a table of columns and data"), ("index", "each of its 80 objects is a row; their names are left out"),
+    ("wrapped", 'its rows are the list in "rows"; made, by beside it is left out')])
+def test_json_as_programs_write_tables(tmp_path, form, said):
+    """Data frames as pandas saves them, and answers of web services: a list of objects within one object."""
+    import pandas as pd
+    rows = [{**r, "seen": str(r["seen"])} for r in plants()]
+    frame, path = pd.DataFrame(rows), tmp_path / "t.json"
+    if form == "wrapped":
+        path.write_text(json.dumps({"made": 2024, "rows": rows, "by": {"who": "x"}}))
+    else:
+        path.write_text(frame.set_index(pd.Index([f"p{i}" for i in range(80)])).to_json(orient="index") if form == "index" else frame.to_json(orient=form))
+    fed = feed(tmp_path / "1", PLANTS, path)
+    assert fed.ok and fed.index["label"] == [r["kind"] for r in rows] and fed.examples["color"] == [r["color"] for r in rows], fed.last
+    assert f"t.json: {said}" in fed.profile["read_as"]

@@ -49,7 +49,7 @@ def text_of(value: Any) -> str | None:
 
 
 def kind_of(values: Any) -> str:
-    """The kind of a column's values: whole, number, truth, day, time, instant (a time in a zone) or text; empty for none."""
+    """The kind of a column's values: whole, number, truth, day, time, instant (a time in a zone), numbers (a list of them) or text; empty for none."""
     letter = getattr(getattr(values, "dtype", None), "kind", "O")
     if letter != "O":
         return {"i": "whole", "u": "whole", "f": "number", "b": "truth"}.get(letter, "text")
@@ -65,6 +65,8 @@ def kind_of(values: Any) -> str:
             kinds.add("number")
         elif isinstance(v, datetime.datetime):
             kinds.add("time" if v.tzinfo is None else "instant")
+        elif isinstance(v, list) and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in v):
+            kinds.add("numbers")
         else:
             kinds.add("day" if isinstance(v, datetime.date) else "text")
     return wider(*kinds)

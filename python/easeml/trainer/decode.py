@@ -13,7 +13,7 @@ from .fault import Fault, one_sentence
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".fits", ".fit", ".fts", ".npy")
 """The endings of files that are read as pictures where many lie in a folder."""
 
-OTHER_ENDINGS = (".heic", ".dcm", ".svg", ".avif", ".jp2", ".nii", ".czi", ".nd2", ".svs")
+OTHER_ENDINGS = (".heic", ".heif", ".avif", ".svg", ".psd", ".jp2", ".jxl", ".dcm", ".nii", ".czi", ".nd2", ".svs", ".raw", ".dng", ".cr2", ".nef", ".arw")
 """Endings of pictures that can't be read."""
 
 CHANNELS = (1, 3, 4)

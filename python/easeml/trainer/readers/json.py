@@ -189,7 +189,34 @@ class JSON(Source):
             self.notes.append(f"{self.name}: read as columns")
             yield from ((i, dict(zip(value, row)), None) for i, row in enumerate(zip(*value.values()), 1))
             return
+        rows = None if self._whole else self._rows_within(value)
+        if rows is not None:
+            yield from ((i, row, None) for i, row in enumerate(rows, 1))
+            return
         yield 1, value, None
+
+    def _rows_within(self, value: dict) -> "list[dict] | None":
+        """The rows of an object that is a table: as data frames are saved, or with one list of objects in it; None where it is none."""
+        inner = list(value.values())
+        if {"columns", "data"} <= value.keys() <= {"columns", "data", "index"} and all(isinstance(v, list) for v in inner) and \
+                all(isinstance(r, list) and len(r) == len(value["columns"]) for r in value["data"]):
+            self.notes.append(f"{self.name}: read as a table of columns and data")
+            names = [str(c) for c in value["columns"]]
+            return [dict(zip(names, row)) for row in value["data"]]
+        if len(inner) > 1 and all(isinstance(v, dict) and v and v.keys() == inner[0].keys() for v in inner):
+            numbered = all(k.isdigit() for k in inner[0])
+            if numbered and not all(k.isdigit() for k in value):
+                self.notes.append(f"{self.name}: read as columns")
+                return [{name: cells[k] for name, cells in value.items()} for k in inner[0]]
+            if not numbered:
+                self.notes.append(f"{self.name}: each of its {len(inner):,} objects is a row; their names are left out")
+                return inner
+        lists = [k for k, v in value.items() if isinstance(v, list) and len(v) > 1 and all(isinstance(x, dict) for x in v)]
+        if len(lists) == 1:
+            beside = f"; {', '.join([k for k in value if k != lists[0]][:5])} beside it is left out" if len(value) > 1 else ""
+            self.notes.append(f'{self.name}: its rows are the list in "{lists[0]}"{beside}')
+            return value[lists[0]]
+        return None
 
     @staticmethod
     def _some_lines(raw: str) -> bool:

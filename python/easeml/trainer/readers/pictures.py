@@ -18,6 +18,8 @@ from . import Block, Options, Source
 from .archive import Archive, Member, Members
 from .kinds import open_kind
 
+_PACKED = (".zip", ".tar", ".gz", ".bz2", ".xz", ".7z", ".rar")
+
 _ROWS = 64
 """Pictures in a block: what is decoded at one time."""
 
@@ -92,7 +94,9 @@ class Pictures(Source):
             ending, n = others.most_common(1)[0]
             return Fault(f"{self.name} holds no pictures that can be read; it has {n:,} {ending} files.", kind="unsupported", where={"file": self.name},
                          hint="Save them as PNG or TIFF.")
-        return Fault(f"{self.name} holds no pictures.", where={"file": self.name}, hint=f"Feed {tables[0]} itself." if tables else None)
+        packed = next((m.path for m in members if m.path.lower().endswith(_PACKED)), None)
+        hint = f"Feed {tables[0]} itself." if tables else f"Unpack it, and feed {packed} that is in it." if packed else "Feed what is in it by itself." if len(members) else None
+        return Fault(f"{self.name} holds no pictures.", where={"file": self.name}, hint=hint)
 
     def _find_table(self, found: Members, options: Options) -> Source | None:
         """The one table of the archive whose cells name pictures, opened; None where there is none. Raises `Fault` for several."""
@@ -140,8 +144,13 @@ class Pictures(Source):
     def _say_left_out(self) -> None:
         left = [m.path for m in self._archive.members if not is_picture(m.path) and not (self._table and m.path.lower().endswith(_TABLES))]
         if left:
-            some = ", ".join(posixpath.basename(p) for p in left[:3]) + (" …" if len(left) > 3 else "")
-            self.notes.append(f"{self.name}: {len(left):,} {'file that is' if len(left) == 1 else 'files that are'} no picture left out ({some})")
+            unread = [p for p in left if p.lower().endswith(OTHER_ENDINGS)]
+            if unread:
+                one = len(unread) == 1
+                self.notes.append(f"{self.name}: {len(unread):,} {'picture is' if one else 'pictures are'} of a kind that can't be read, and left out ({_some(unread)}); save {'it' if one else 'them'} as PNG or TIFF")
+            left = [p for p in left if not p.lower().endswith(OTHER_ENDINGS)]
+        if left:
+            self.notes.append(f"{self.name}: {len(left):,} {'file that is' if len(left) == 1 else 'files that are'} no picture left out ({_some(left)})")
 
     @property
     def endings(self) -> set[str]:
@@ -222,3 +231,8 @@ def _columns_of_pictures(table: Source, at: str, found: Members) -> tuple[set[st
         elif cells and missed is None and sum(map(is_picture, cells)) * 2 >= len(cells):
             missed = next(c for c in cells if is_picture(c) and found.find(_joined(at, c)) is None)
     return columns, missed
+
+
+def _some(paths: list[str]) -> str:
+    """The names of the first files."""
+    return ", ".join(posixpath.basename(p) for p in paths[:3]) + (" …" if len(paths) > 3 else "")
