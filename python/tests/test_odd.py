@@ -92,6 +92,8 @@ def test_one_class_only_is_said(tmp_path):
     prog = program(ONE["input"]["fields"], [{"name": "kind", "class_count": 2}])
     fed = feed(tmp_path / "1", prog, write_csv(tmp_path / "t.csv", rows(["a"] * 40)))
     assert fed.profile["classes"] == {"a": 40}
+    assert [w["message"] for w in fed.profile["warnings"] if w["code"] == "one_class"] == ['All examples are "a": there is nothing to tell apart, and no model, until others are fed.']
+    assert not any(w["code"] == "one_class" for w in feed(tmp_path / "2", prog, write_csv(tmp_path / "u.csv", rows(["a", "b"]))).profile["warnings"])
     _, got = learned(tmp_path, prog, fed)
     assert got["outcome"] == "failed" and got["message"].startswith('Only one class, "a", is among the examples')
 

@@ -87,7 +87,7 @@ def test_numbers_with_texts_among_them_and_text(tmp_path):
     found = propose(tmp_path / "p", write_csv(tmp_path / "a.csv", rows))
     assert types(found) == {"size": "Tensor[1]", "price": "Tensor[1]", "took": "Tensor[1]", "review": "Class[1000]", "y": "Tensor[1]"}
     comments = {f["name"]: f["comment"] for f in found["fields"]}
-    assert comments["size"] == "8 are no numbers" and comments["y"].endswith("7 are no numbers: these rows are not taken") and comments["took"] == "hours and minutes, in days"
+    assert comments["size"] == "8 are no numbers" and comments["y"].endswith("7 are no numbers: such rows are not taken") and comments["took"] == "hours and minutes, in days"
     assert found["clauses"] == ["with group = plantnr, missing = n.d."]
 
 

@@ -193,3 +193,29 @@ def test_json_as_programs_write_tables(tmp_path, form, said):
     fed = feed(tmp_path / "1", PLANTS, path)
     assert fed.ok and fed.index["label"] == [r["kind"] for r in rows] and fed.examples["color"] == [r["color"] for r in rows], fed.last
     assert f"t.json: {said}" in fed.profile["read_as"]
+
+
+@pytest.mark.parametrize("form", ["aligned", "comment", "r", "titled"])
+def test_tables_with_blanks_between_their_cells(tmp_path, form):
+    """As instruments, Fortran and R write them: aligned by blanks, names behind a #, a number above each row without a name."""
+    from folders import program
+    line = {"r": '"{i}" {x:.3f} "q so" "{k}"\n'}.get(form, "  obj{i:03d}   {x:9.4f}    q    {k}\n")
+    head = {"aligned": "  name  x  w  kind\n", "comment": "# name     x    w   kind\n", "r": '"x" "w" "kind"\n', "titled": "Seen in 2024 by us\n\n  name  x  w  kind\n"}[form]
+    path = tmp_path / "t.dat"
+    path.write_text(head + "".join(line.format(i=i, x=i / 7 - 3, k=("STAR", "QSO")[i % 2]) for i in range(40)) + "1 2\n")
+    fed = feed(tmp_path / "1", program([{"name": "x", "tensor": [1]}], [{"name": "kind", "class_count": 2}]), path)
+    assert fed.ok and "t.dat: columns are separated by blanks" in fed.profile["read_as"], fed.last
+    assert [v[0] for v in fed.examples["x"]] == [round(i / 7 - 3, 3 if form == "r" else 4) for i in range(40)] and fed.index["label"] == ["STAR", "QSO"] * 20
+    assert [r["reason"] for r in fed.rejects] == ["2 cells, but there are 4 columns"]
+    (tmp_path / "one.csv").write_text("species\n" + "Iris setosa\nIris virginica\n" * 20)
+    from easeml.trainer.readers import Options, open_source
+    assert open_source("one.csv", tmp_path / "one.csv", Options({})).names == ["species"]
+
+
+def test_labels_that_differ_in_case_are_told(tmp_path):
+    from folders import program, write_csv
+    rows_ = [{"x": i % 7, "kind": ["Yes", "yes", "no"][i % 3]} for i in range(60)]
+    for classes, told in ({"class_count": 3}, True), ({"classes": ["yes", "no"]}, False):
+        fed = feed(tmp_path / str(told), program([{"name": "x", "tensor": [1]}], [{"name": "kind", **classes}]), write_csv(tmp_path / "t.csv", rows_))
+        assert any(w["code"] == "case" and '"Yes", "yes" differ only in case' in w["message"] for w in fed.profile["warnings"]) == told
+        assert fed.profile["classes"] == ({"Yes": 20, "yes": 20, "no": 20} if told else {"yes": 40, "no": 20})

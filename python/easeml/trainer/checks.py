@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Iterable
 
 import numpy as np
 
@@ -74,7 +74,12 @@ def warnings(feed: "Feed", target: Target | None, inputs: list[tuple[Field, np.n
                 found += _one_column(f, v, column, target, outputs)
                 if not f.is_class:
                     found += _far_out(column, v.whole()[:, 0], int(feed.spec.get("first_number") or 1))
-        found += _numbers_to_answer(feed, target, outputs)
+    found += _numbers_to_answer(feed, target, outputs)
+    if target is not None and target.is_classes:
+        found += [_warning("case", says) for says in differing_in_case(counts)]
+    there = [label for label, c in counts.items() if c]
+    if target is not None and target.is_classes and len(there) == 1:
+        found.append(_warning("one_class", f'All examples are "{there[0]}": there is nothing to tell apart, and no model, until others are fed.'))
     if target is not None and target.is_classes and sum(counts.values()) >= 20:
         found += _rare(target, counts)
     if n >= 20:
@@ -138,7 +143,7 @@ def _numbers_to_answer(feed: "Feed", target: Target | None, outputs) -> list[dic
         if f.size > 1:
             continue
         y, column = np.asarray(v[:, 0], dtype=np.float64), (feed.columns_of.get(f.name) or [f.name])[0]
-        if y.min() == y.max():
+        if len(y) > 1 and y.min() == y.max():
             out.append(_warning("constant_answer", f"{column} is the same number in every row: there is nothing to learn until others are fed.", column))
         out += _far_out(column, y, int(feed.spec.get("first_number") or 1))
     return out
@@ -202,6 +207,15 @@ def _one_column(f: Field, v: Stored | Worded, column: str, target: Target | None
         return [_warning("gives_answer", f"{column} alone gives the answer in {100 * right:.1f} %. Known only afterwards?", column,
                          f"leave {f.name} out of the program")]
     return []
+
+
+def differing_in_case(labels: Iterable[str]) -> list[str]:
+    """A sentence where labels differ only in case: each is a class of its own."""
+    alike: dict[str, list[str]] = {}
+    for label in labels:
+        alike.setdefault(label.lower(), []).append(label)
+    same = [", ".join(f'"{x}"' for x in sorted(group)) for group in alike.values() if len(group) > 1]
+    return [f"{' and '.join(same[:3])} differ only in case, and each is a class of its own. If they mean the same, declare it once: Class[\"…\", …] takes all of them."] if same else []
 
 
 def _rare(target: Target, counts: Counter[str]) -> list[dict]:

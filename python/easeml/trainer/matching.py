@@ -70,7 +70,7 @@ def missing_column(source: Source, name: str, field: Field | None = None) -> Fau
     """The fault for a column that isn't there: what there is, and the likely meaning."""
     shown = source.names[:12]
     more = f" and {len(source.names) - 12} more" if len(source.names) > 12 else ""
-    close = difflib.get_close_matches(fold(name), [fold(n) for n in source.names], 1, 0.55)
+    close = difflib.get_close_matches(fold(name), [fold(n) for n in source.names], 1, 0.6)
     near = next((n for n in source.names if n.startswith(f"{name} (")), None) or next((n for n in source.names if close and fold(n) == close[0]), None)
     hint = None
     if near and field:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from .batch import MOST_LEVELS
-from .checks import GIVES_AWAY, SEVERAL, looks_like_entity, looks_like_id, looks_like_time, names_things
+from .checks import GIVES_AWAY, SEVERAL, differing_in_case, looks_like_entity, looks_like_id, looks_like_time, names_things
 from .column import Column
 from .fault import Fault
 from .profile import rarity
@@ -137,7 +137,7 @@ def _output_type(c: Column, source) -> tuple[str, str, str]:
     missing = f"{c.missing} missing: these rows are not taken" if c.missing else ""
     k = len(c.texts)
     if c.mostly_number and k > FEW_NUMBERS:
-        odd = f"{c.there - c.numbers} are no numbers: {'these rows are not taken' if not c.missing else 'nor are these'}"
+        odd = f"{_no_numbers(c)}: {'such rows are not taken' if not c.missing else 'nor are these'}"
         return "Tensor[1]", ", ".join(x for x in (f"{_figure(c.low)}–{_figure(c.high)}", missing, odd) if x), "a number"
     if c.is_number and not (c.whole and k <= FEW_NUMBERS and c.there >= 5 * k):
         return "Tensor[1]", ", ".join(x for x in (f"{_figure(c.low)}–{_figure(c.high)}", missing) if x), "a number"
@@ -218,6 +218,8 @@ def _of_table(source, wanted: list[str], log) -> dict:
     n = columns[0].n
     predicts = " and ".join(f"{c.name}, {says}" for c, (_, _, says) in zip(outputs, of_outputs))
     notes += _gives_answer(kept, outputs)
+    if of_outputs[0][0].startswith("Class"):
+        notes += ["! " + says for says in differing_in_case(outputs[0].texts)]
     metric, guess = _metric_note(outputs[0], of_outputs[0][0])
     notes += metric
     for c in rest:
@@ -265,6 +267,10 @@ def _left_out(c: Column) -> tuple[str | None, str | None]:
     return None, None
 
 
+def _no_numbers(c: Column) -> str:
+    return "1 is no number" if c.there - c.numbers == 1 else f"{c.there - c.numbers} are no numbers"
+
+
 def _input_type(c: Column) -> tuple[str, str]:
     if c.tensor:
         low, high = (c.low, c.high) if c.shape is not None else (c.steps.low, c.steps.high)
@@ -277,7 +283,7 @@ def _input_type(c: Column) -> tuple[str, str]:
     if c.clocks == c.there:
         return "Tensor[1]", ", ".join(x for x in ("hours and minutes, in days", missing) if x)
     if c.mostly_number:
-        return "Tensor[1]", ", ".join(x for x in (missing, f"{c.there - c.numbers} are no numbers") if x)
+        return "Tensor[1]", ", ".join(x for x in (missing, _no_numbers(c)) if x)
     if c.is_text:
         return f"Class[{MANY_TEXTS}]", ", ".join(x for x in ("text: models see its words", missing) if x)
     if missing:

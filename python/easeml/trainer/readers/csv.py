@@ -17,7 +17,28 @@ _NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+\s*")
 _POINT_NUMBER = re.compile(r"\s*[+-]?(?!\d{1,3}(?:\.\d{3})+\s*$)\d+\.\d+\s*")  # 1.234 may be a thousand
 
+_WORD = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
+
 csv.field_size_limit(64 * 1024 * 1024)
+
+
+class _Blanks:
+    """Records whose cells have one blank or more between them, as instruments and R write tables; like `csv.reader`."""
+
+    def __init__(self, lines):
+        self._lines, self.line_num = iter(lines), 0
+
+    def __iter__(self) -> "_Blanks":
+        return self
+
+    def __next__(self) -> list[str]:
+        line = next(self._lines)
+        self.line_num += 1
+        return [m.group(2) if m.group(1) is None else m.group(1).replace('""', '"') for m in _WORD.finditer(line)]
+
+
+def _reader(lines, delimiter: str):
+    return _Blanks(lines) if delimiter == " " else csv.reader(lines, delimiter=delimiter)
 
 
 class CSV(Source):
@@ -42,6 +63,9 @@ class CSV(Source):
         first = list(_records(lines[:200], self._delimiter))
         if not any(first):
             raise self.fault("is empty")
+        if self._delimiter == " ":  # a title's words are no cells
+            usual = max(map(len, first), key=[len(r) for r in first].count)
+            first = [r if len(r) == usual or len(r) + 1 == usual or r[:1] == ["#"] else [] for r in first]
         self.decimal = self._find_decimal(options.one("decimal"), first)
         given = options.header()
         if isinstance(given, int) and not isinstance(given, bool):
@@ -52,6 +76,11 @@ class CSV(Source):
             at, named = find_header(first, lambda c: _is_number(c, self.decimal))
             named = named if given is None else given
         table = [r for r in first[at:] if r]
+        if named and self._delimiter == " ":
+            if table[0][0].startswith("#"):  # the names stand behind the sign of a comment
+                table[0] = [c for c in (table[0][0].lstrip("#"), *table[0][1:]) if c]
+            if len(table) > 1 and len(table[0]) + 1 == len(table[1]):  # R writes no name above the rows' own
+                table[0] = ["", *table[0]]
         self._skipped = at
         self._header = named
         if named:
@@ -108,6 +137,9 @@ class CSV(Source):
             if common > 1:
                 best, fit = max((best, fit), (sign, (round(widths.count(common) / len(widths), 1), common)), key=lambda x: x[1])
         if fit == (0.0, 0):
+            if not tabs and _is_aligned(lines):
+                self.notes.append(f"{self.name}: columns are separated by blanks")
+                return " "
             return "\t" if tabs else ","
         if best != ("\t" if tabs else ","):
             self.notes.append(f"{self.name}: columns are separated by " + {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars"}[best])
@@ -131,7 +163,7 @@ class CSV(Source):
         width = len(self.names)
         at_once = rows_at_once(width)
         with self._open() as f:
-            reader = csv.reader(f, delimiter=self._delimiter)
+            reader = _reader(f, self._delimiter)
             header, row, line = self._header, 0, 1
             records: list[list[str]] = []
             rows: list[int] = []
@@ -155,7 +187,7 @@ class CSV(Source):
                     record = record[:width]
                 if len(record) != width:
                     broken.append(Problem(len(records), None, None, f"{len(record)} cells, but there are {width} columns",
-                                          "look for a missing or an extra " + {"\t": "tab", ",": "comma", ";": "semicolon"}.get(self._delimiter, self._delimiter)))
+                                          "look for a missing or an extra " + {"\t": "tab", ",": "comma", ";": "semicolon", " ": "blank"}.get(self._delimiter, self._delimiter)))
                     record = (record + [""] * width)[:width]
                 records.append(record)
                 rows.append(row)
@@ -173,9 +205,19 @@ class CSV(Source):
 
 def _records(lines: list[str], delimiter: str) -> Iterator[list[str]]:
     try:
-        yield from csv.reader((line + "\n" for line in lines), delimiter=delimiter)
+        yield from _reader((line + "\n" for line in lines), delimiter)
     except csv.Error:
         return
+
+
+def _is_aligned(lines: list[str]) -> bool:
+    """Whether lines are a table whose cells have blanks between them: nearly all have as many, and one column is of numbers."""
+    rows = [r for r in _records(lines[:60], " ") if r and not r[0].startswith("#")]
+    common = max({len(r) for r in rows}, key=[len(r) for r in rows].count, default=0)
+    even = [r for r in rows if len(r) == common]
+    if common < 2 or len(even) < 3 or len(even) < 0.9 * (len(rows) - 1):
+        return False
+    return any(sum(_is_number(r[i], ".") for r in even[1:]) > 0.9 * len(even[1:]) for i in range(common))
 
 
 def _is_number(cell: str, decimal: str) -> bool:
