@@ -110,13 +110,57 @@ def test_damaged_files_end_in_a_sentence(tmp_path, kind):
         taken += last["type"] == "done"
 
 
-CRASHING = ("plants.h5", "records.hdf5", "new.mat")
-"""Kinds whose library may end its process on a damaged file (HDF5): the feed ends with a sentence of the server's, nothing else is touched."""
+CRASHING = ("plants.h5", "records.hdf5", "new.mat", "plants.sav", "packed.zsav")
+"""Kinds whose library may end its process on a damaged file (HDF5; pyreadstat, where the text that an SPSS file has a label for
+can't be decoded): the feed ends with a sentence of the server's, nothing else is touched."""
 
 
 def log(folder: Path) -> str:
     """What to look for: the mutation is made again from the kind and the round."""
     return (folder / "events.jsonl").read_text()[-400:]
+
+
+@pytest.mark.parametrize("kind", ["plants.feather", "stream.arrow", "plants.parquet", "plants.sav", "packed.zsav", "plants.dta", "plants.xpt", "plants.sas7bdat", "plants.h5"])
+@pytest.mark.parametrize("name", ["Height", "leaves", "color"])
+def test_names_that_are_no_text(tmp_path, kind, name):
+    """A byte that UTF-8 doesn't know, wherever a column's name stands."""
+    path = make(tmp_path, kind, plants(40))
+    content = path.read_bytes()
+    for spelled in (name.encode(), name.upper().encode()):
+        content = content.replace(spelled, b"\xff" + spelled[1:])
+    path.write_bytes(content)
+    last = read_apart(tmp_path / "1", PLANTS, path)
+    assert last.get("type") in ("done", "failed") and last.get("kind") != "bug", last
+    assert last["type"] == "done" or path.name in last["message"] and last["hint"]
+
+
+@pytest.mark.parametrize("kind", ["plants.sav", "plants.dta", "plants.xpt", "plants.sas7bdat"])
+def test_names_in_an_encoding_that_is_told(tmp_path, kind):
+    """The remedy for names that are no text works; so does any name that Python has for an encoding, and no other."""
+    path = make(tmp_path, kind, plants(40))
+    content = path.read_bytes()
+    for spelled in (b"Height", b"HEIGHT"):
+        content = content.replace(spelled, "\u00d6".encode("latin-1") + spelled[1:])
+    path.write_bytes(content)
+    prog = {**PLANTS, "input": {**PLANTS["input"], "fields": PLANTS["input"]["fields"][1:]}}
+    last = feed(tmp_path / "1", prog, path).last
+    assert last["message"] == f"{kind} holds text that is none in the encoding that it names." and last["hint"] == "Say which encoding it has: with encoding = latin-1"
+    for i, name in enumerate(("latin-1", "ISO_8859_1", "cp1252", "mac_roman")):
+        fed = feed(tmp_path / f"a{i}", prog, path, options={"encoding": name})
+        assert fed.ok and fed.profile["examples"]["accepted"] == 40, fed.last
+    for i, name in enumerate(("klingon", "hex")):
+        last = feed(tmp_path / f"b{i}", prog, path, options={"encoding": name}).last
+        assert last["message"] == f"There is no encoding {name}." and last["hint"]
+
+
+@pytest.mark.parametrize("head", [b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, }\n", b"{'descr': (\n", b"'\n", b"{'descr': '<f8', 'shape': (3L,)\n"])
+def test_heads_of_arrays_that_break_off(tmp_path, head):
+    for version in (b"\x01\x00", b"\x02\x00"):
+        length = len(head).to_bytes(2 if version[0] == 1 else 4, "little")
+        path = tmp_path / "a.npy"
+        path.write_bytes(b"\x93NUMPY" + version + length + head + bytes(24))
+        last = read_apart(tmp_path / str(version[0]), PLANTS, path)
+        assert last["type"] == "failed" and last["kind"] == "data" and last["message"].startswith("a.npy is not a whole NPY file"), last
 
 
 PICTURES = {"png": png(DEEP.astype(np.uint8)), "png16": png(DEEP), "jpg": png(DEEP.astype(np.uint8), format="JPEG"), "gif": png(DEEP.astype(np.uint8), format="GIF"),

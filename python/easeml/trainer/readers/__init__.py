@@ -144,6 +144,15 @@ class Options:
             return []
         return [str(v) for v in value] if isinstance(value, list) else [str(value)]
 
+    def encoding(self, file: str) -> str | None:
+        """The encoding of text that is given; None where none is. Raises `Fault` where there is none of that name."""
+        given = self.one("encoding")
+        try:
+            "".encode(given or "utf-8")
+            return given or None
+        except (LookupError, ValueError):
+            raise Fault(f"There is no encoding {given}.", where={"file": file}, hint="Common ones: utf-8, latin-1, cp1252, utf-16.") from None
+
     def header(self) -> bool | int | None:
         """Whether there are names (True, False), or in which row, from 1; None where it isn't given. Raises `Fault`."""
         value = self.one("header")

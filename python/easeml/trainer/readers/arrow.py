@@ -32,7 +32,10 @@ class _Columns(Source):
     def _took(self, schema) -> None:
         """Take the columns of a schema over."""
         import pyarrow as pa
-        self.names = list(schema.names)
+        try:
+            self.names = list(schema.names)
+        except UnicodeDecodeError as error:
+            raise self.broken(self.what, error) from None
         if not self.names:
             raise self.fault("has no columns")
         if len(set(self.names)) < len(self.names):

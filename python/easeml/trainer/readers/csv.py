@@ -49,7 +49,7 @@ class CSV(Source):
     def __init__(self, name: str, path: Path, options: Options):
         super().__init__(name, path)
         endings = {Path(name).suffix.lower(), path.suffix.lower()}
-        self._encoding = self._find_encoding(options.one("encoding"))
+        self._encoding = self._find_encoding(options.encoding(name))
         try:
             with self._open() as f:
                 start = f.read(256 * 1024)
@@ -99,10 +99,6 @@ class CSV(Source):
 
     def _find_encoding(self, given: str | None) -> str:
         if given:
-            try:
-                codecs.lookup(given)
-            except LookupError:
-                raise Fault(f"There is no encoding {given}.", where={"file": self.name}, hint="Common ones: utf-8, latin-1, cp1252, utf-16.") from None
             return given
         decoder = codecs.getincrementaldecoder("utf-8")()
         with open(self.path, "rb") as f:

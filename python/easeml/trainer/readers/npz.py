@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import tempfile
+import tokenize
 import zipfile
 from pathlib import Path
 from typing import Any, Iterator, Sequence
@@ -23,7 +24,7 @@ MOST_BYTES = 40_000_000_000
 """What an NPZ may take, unpacked."""
 MOST_RATIO = 1000
 
-ERRORS = (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError, RuntimeError, MemoryError, SyntaxError, TypeError, AttributeError, OverflowError, UnicodeError)
+ERRORS = (OSError, tokenize.TokenError, ValueError, EOFError, zipfile.BadZipFile, KeyError, RuntimeError, MemoryError, SyntaxError, TypeError, AttributeError, OverflowError, UnicodeError)
 """What NumPy raises for arrays that are none."""
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
+from ..fault import Fault
 from . import Block, Options, Source, rows_at_once
 from .kinds import library
 
@@ -43,12 +45,14 @@ class Statistics(Source):
             ending = ".dta"
         self._read = getattr(library_, _READERS.get(ending) or _READERS.get(path.suffix.lower()) or "read_dta")
         # The portable format has a table of characters of its own, so its reader takes no encoding.
-        self._how = {} if self._read is library_.read_por else {"encoding": options.one("encoding")}
+        self._how = {} if self._read is library_.read_por else {"encoding": _spelled(options.encoding(name))}
         _, meta = self._tried(metadataonly=True)
         self.names = list(meta.column_names)
         self._rows = meta.number_rows  # None where the file doesn't say
         if not self.names:
             raise self.fault("has no columns")
+        if None in self.names:  # the library's word for a name that it can't decode
+            raise self._undecoded()
         self._labels = {c: {_key(k): str(v) for k, v in codes.items()} for c, codes in (meta.variable_value_labels or {}).items()}
         self._labels = {c: codes for c, codes in self._labels.items() if codes}
         if self._labels:
@@ -61,8 +65,13 @@ class Statistics(Source):
             return self._read(str(self.path), output_format="dict", **self._how, **how)
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
+        except UnicodeDecodeError:
+            raise self._undecoded() from None
         except Exception as error:  # the library has kinds of its own
             raise self.broken("SPSS, Stata or SAS file", error) from None
+
+    def _undecoded(self) -> Fault:
+        return self.fault("holds text that is none in the encoding that it names", "Say which encoding it has: with encoding = latin-1")
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         wanted = [n for n in self.names if names is None or n in names]
@@ -86,6 +95,12 @@ class Statistics(Source):
         if labels:
             values = [Labelled(v, labels[_key(v)]) if v is not None and _key(v) in labels else v for v in values]
         return values
+
+
+def _spelled(encoding: str | None) -> str | None:
+    """An encoding by the name that the library has for it."""
+    name = encoding and codecs.lookup(encoding).name.replace("_", "-")
+    return "macintosh" if name == "mac-roman" else name
 
 
 def _key(code: Any) -> Any:
