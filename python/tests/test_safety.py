@@ -190,6 +190,26 @@ def test_bytes_that_are_nothing(tmp_path):
         assert last.get("type") == "failed" and last["kind"] != "bug" and path.name in last["message"], (ending, last)
 
 
+@pytest.mark.parametrize("packed_", [False, True])
+@pytest.mark.parametrize("type_", [0, 8, 14, 15, 19, 255])
+def test_types_that_matlab_has_not(tmp_path, type_, packed_):
+    """SciPy takes the type of an element for a place in a table of its own: such files never reach it."""
+    import struct
+    import zlib
+
+    from scipy import io as mio
+    path = tmp_path / "a.mat"
+    mio.savemat(path, {"Height": np.arange(40.0)[:, None]})
+    head, element = path.read_bytes()[:128], bytearray(path.read_bytes()[128:])
+    at = element.index(b"Height") + 8
+    assert element[at] == 9  # the type of 8-byte numbers
+    element[at] = type_
+    inside = zlib.compress(bytes(element))
+    path.write_bytes(head + (struct.pack("<II", 15, len(inside)) + inside if packed_ else bytes(element)))
+    last = read_apart(tmp_path / "1", PLANTS, path)
+    assert last.get("type") == "failed" and last["message"].startswith(f"a.mat is not a whole MATLAB file (ValueError: an element has the type {type_})"), last
+
+
 class Evil:
     """Touches a file when it is unpickled."""
 

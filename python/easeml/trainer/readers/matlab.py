@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..fault import Fault
-from . import Options, Source
+from . import Options, Source, elements
 from .hdf5 import HDF5, Set
 from .npz import Arrays
 
@@ -56,6 +56,7 @@ class MAT5(Arrays):
         super().__init__(name, path)
         from scipy import io, sparse
         try:
+            elements.check(path)
             listed = io.whosmat(str(path))
             total = sum(int(np.prod(shape, dtype=np.float64)) * 8 for _, shape, kind in listed if kind not in ("sparse",))
             if total > MOST_BYTES:
