@@ -210,6 +210,27 @@ def test_types_that_matlab_has_not(tmp_path, type_, packed_):
     assert last.get("type") == "failed" and last["message"].startswith(f"a.mat is not a whole MATLAB file (ValueError: an element has the type {type_})"), last
 
 
+def test_sectors_that_lead_in_a_circle(tmp_path):
+    """An old workbook's library would follow them, and keep what it reads, without end."""
+    import struct
+    path = old_sheet(tmp_path / "a.xls")
+    content = path.read_bytes()
+    table, = struct.unpack_from("<I", content, 76)
+    at = 512 * (table + 1)
+    after = struct.unpack_from("<128I", content, at)
+    chained = [i for i, n in enumerate(after) if n < 128]
+    assert len(chained) > 3
+    for i in chained[:3]:
+        changed = bytearray(content)
+        struct.pack_into("<I", changed, at + 4 * i, i)
+        path.write_bytes(changed)
+        last = read_apart(tmp_path / f"1{i}", PLANTS, path)
+        assert last.get("message", "").startswith("a.xls is not a whole workbook (ValueError: its sectors lead in a circle)"), last
+    path.write_bytes(content[:68] + bytes(4) + content[72:table * 512 + 512] + bytes(508) + bytes(4) + content[table * 512 + 1024:])
+    last = read_apart(tmp_path / "2", PLANTS, path)
+    assert last["type"] == "failed" and last["message"].startswith("a.xls is not a whole workbook"), last
+
+
 class Evil:
     """Touches a file when it is unpickled."""
 

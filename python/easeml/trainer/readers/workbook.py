@@ -12,7 +12,7 @@ from typing import Any, Iterator, Sequence
 
 from ..fault import Fault
 from ..memory import says
-from . import Block, Options, Source, rows_at_once
+from . import Block, Options, Source, compound, rows_at_once
 from .header import LOOKED, find_header, width
 from .kinds import library
 
@@ -36,6 +36,10 @@ class Workbook(Source):
         super().__init__(name, path)
         calamine = library("python_calamine", name)
         self._check_size()
+        with open(path, "rb") as f:
+            old = f.read(4) == compound.START
+        if old:
+            self._tried(lambda: compound.check(path))
         book = self._tried(lambda: calamine.CalamineWorkbook.from_path(str(path)))
         wanted = options.one("sheet")
         visible = [m.name for m in book.sheets_metadata if str(m.visible).endswith("Visible") and str(m.typ).endswith("WorkSheet")]
