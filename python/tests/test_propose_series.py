@@ -178,3 +178,22 @@ def test_a_series_alone_is_an_input(tmp_path):
 def test_what_nothing_is_proposed_for(tmp_path, rows, output, message):
     last = propose(tmp_path / "p", lines(tmp_path / "a.jsonl", rows), *output)
     assert last["type"] == "failed" and last["message"].startswith(message) and last["kind"] == "data" and last["hint"], last
+
+
+def test_trees_and_arrays_of_other_orders(tmp_path):
+    """The pointers of trees are found by what their objects hold; channels that come first and cells of text are no series."""
+    rng = np.random.default_rng(0)
+
+    def tree(depth: int):
+        return None if not depth or rng.random() < 0.2 else {"value": [float(rng.normal()), 1.0], "left": tree(depth - 1), "right": tree(depth - 1)}
+    path = tmp_path / "trees.jsonl"
+    path.write_text("\n".join(json.dumps({**(tree(4) or {"value": [0.0, 0.0], "left": None, "right": None}), "who": f"w{i % 9}", "label": "ab"[i % 2]}) for i in range(40)))
+    found = propose(tmp_path / "1", path)
+    assert types(found) == {"value": "Tensor[2]", "label": 'Class["a", "b"]'} and found["pointers"] == {"input": ["left", "right"], "output": []}
+    assert found["left_out"] == [{"column": "who", "reason": "a tree is learned alone"}]
+    np.savez(tmp_path / "first.npz", X=rng.integers(0, 255, (40, 3, 16, 16)).astype(np.uint8), y=np.arange(40) % 2)
+    assert any("channels of X seem to come first" in note for note in propose(tmp_path / "2", tmp_path / "first.npz")["notes"])
+    import scipy.io
+    scipy.io.savemat(tmp_path / "m.mat", {"X": rng.normal(size=(40, 8)), "name": np.array([f"n{i}" for i in range(40)], dtype=object)[:, None], "kind": np.array(["a", "b"] * 20, dtype=object)[:, None]})
+    found = propose(tmp_path / "3", tmp_path / "m.mat")
+    assert types(found) == {"x": "Tensor[8]", "kind": 'Class["a", "b"]'} and found["left_out"] == [{"column": "name", "reason": "different in every row"}]

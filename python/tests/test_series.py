@@ -220,3 +220,14 @@ def test_numbers_from_series(tmp_path):
     for id in ("series-forest.300", "rocket-ridge.500", "series-ridge.a1"):
         folder = trial(tmp_path / id, fed, version(tmp_path / f"data-{id}", fed), prog, offered[id])
         assert run(folder) == 0 and result(folder)["quality"] > 0.7, result(folder)
+
+
+def test_series_are_echoed_as_what_feed_reads_again(tmp_path):
+    """All steps, gaps as null, whatever they lay in."""
+    from easeml.trainer.predict import _echo
+    from easeml.trainer.readers import Options, open_source
+    path = tmp_path / "w.ts"
+    path.write_text("@problemName w\n@timeStamps false\n@univariate false\n@classLabel true a b\n@data\n" + ",".join(["1.5", "?"] * 1000) + ":" + ",".join(["2", "3"] * 1000) + ":a\n")
+    source = open_source("w.ts", path, Options({}, True))
+    echoed, _ = _echo(source, next(iter(source.blocks())))
+    assert json.loads(echoed[0]["series"]) == [[1.5, 2.0], [None, 3.0]] * 1000

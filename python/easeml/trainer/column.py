@@ -22,7 +22,7 @@ class Column:
 
     ``lists`` rows hold lists, whose `Steps` are ``steps``; of cells with several words ``blanks`` are the steps. ``cells``:
     it is a column of a text table or a sheet, where a tensor has a column for each number. ``odd`` are the texts that are no
-    numbers (up to a limit), ``words`` how many words these have.
+    numbers (up to a limit), ``words`` how many words these have. ``keys`` are the names in its objects.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Column:
     shape: tuple[int, ...] | None = None
     lists: int = 0
     objects: int = 0
+    keys: set = field(default_factory=set)
     steps: Steps = field(default_factory=Steps)
     blanks: Steps | None = None
     several: int = 0
@@ -65,7 +66,9 @@ class Column:
                 self.blanks.see(self.n - 1, parts)
             if found is not None or isinstance(v, dict):
                 self.lists += found is not None
-                self.objects += found is None
+                if found is None:
+                    self.objects += 1
+                    self.keys.update(v)
                 self.codes.append(None)
                 continue
             t = text_of(v)

@@ -299,9 +299,10 @@ def check_shape(source: Source, b: Binding) -> None:
     if trimmed == needed or (len(trimmed) <= 1 and math.prod(shape) == b.field.size) or (not trimmed and b.field.size > 1):
         return
     has = "×".join(map(str, shape)) or "one number"
+    first = len(shape) == 3 and tuple(wanted) == (*shape[1:], shape[0])
     raise Fault(f"{source.name}: {b.columns[0]} has {has} a row, but {b.field.name} is {b.field.says()}.",
                 where={"file": source.name, "column": b.columns[0], "field": b.field.name},
-                hint="Declare the shape that the data has, or bring the data to the declared shape.")
+                hint="Its channels come first: np.moveaxis(x, 1, -1) puts them last." if first else "Declare the shape that the data has, or bring the data to the declared shape.")
 
 
 def match(program: Program, source: Source, *, using: dict[str, str], output: list[str], ignore: list[str],

@@ -304,11 +304,20 @@ def _floats(values):
     return values.astype("float32") if values.dtype.kind == "u" else values
 
 
+def _jsoned(value):
+    """A value, or a list of values, with None for what is no number."""
+    if isinstance(value, list):
+        return [_jsoned(x) for x in value]
+    return None if isinstance(value, float) and value != value else value
+
+
 def _echo(source, block) -> tuple[list[dict], dict[str, str]]:
     """Each row's own columns, as text, and their kinds where the file has types."""
     from .convert import kind_of, text_of
 
     def text(v) -> str:
+        if hasattr(v, "tolist") and getattr(v, "ndim", 0):  # the steps of a series, gaps as null
+            v = [_jsoned(x) for x in v.tolist()]
         if isinstance(v, (list, dict)):
             return json.dumps(v, ensure_ascii=False, default=str)
         return v.name if hasattr(v, "place") else v if isinstance(v, str) else text_of(v) or ""

@@ -88,7 +88,7 @@ def _columns(source, log, chains: Chains, worded: bool) -> list[Column]:
             if n not in columns:
                 columns[n] = new(n)
             c = columns[n]
-            if isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "US":
+            if isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] > 1 and values.dtype.kind in "US":
                 c.see([trimmed(row) for row in values], source.decimal)
                 continue
             if isinstance(values, np.ndarray) and values.ndim > 1 and values.shape[1:] != (1,):
@@ -192,6 +192,14 @@ def _of_table(source, wanted: list[str], log) -> dict:
         left_out = [c for c in left_out if c["column"] != alone.name]
         add("input", alone.name, *_series_type(alone, alone.series))
         notes.append(f"{alone.name} is a series: each row has {alone.series.long()}.")
+    branches = _branches(rest)
+    if branches:  # of a tree, whose nodes have one value each
+        inside = {k for c in rest if c.name in branches for k in c.keys}
+        beside = [c.name for c in kept if c.name not in inside]
+        left_out = [c for c in left_out if c["column"] not in branches] + [{"column": n, "reason": "a tree is learned alone"} for n in beside]
+        kept = [c for c in kept if c.name in inside]
+        if len(kept) != 1:
+            raise Fault(f"{source.name} holds trees whose nodes have {len(kept)} values; one is what can be learned.", where={"file": source.name}, hint="Say what a node has in one list of numbers.")
     done: set[str] = set()
     plain = kept and all(c.is_number and c.tensor is None for c in kept)
     if plain and len(kept) > MANY and not groups and len(always) <= MOST_OPTIONS:
@@ -222,13 +230,22 @@ def _of_table(source, wanted: list[str], log) -> dict:
         notes += ["! " + says for says in differing_in_case(outputs[0].texts)]
     metric, guess = _metric_note(outputs[0], of_outputs[0][0])
     notes += metric
+    notes += [f"! The channels of {c.name} seem to come first; pictures are height × width × channels here: np.moveaxis({c.name}, 1, -1) before saving it."
+              for c in kept if c.tensor and len(c.tensor) == 3 and c.tensor[0] in (1, 3, 4) and min(c.tensor[1:]) > 4]
     for c in rest:
         if c.name not in [c["column"] for c in left_out] and looks_like_time(c.name) and c.there and c.clocks < c.there:
             notes.append(f"Only you can know: must it work for later ones? Then feed it  with order = {fold(c.name)}.")
             break
     return {"says": f"{source.name}: {n:,} rows, {len(columns)} columns.", "predicts": predicts, "guess": guess, "fields": fields,
             "left_out": left_out, "notes": notes, "clauses": [", ".join([c, *always]) for c in dict.fromkeys(clauses)] or ([f"with {', '.join(always)}"] if always else []),
-            "pointers": {"input": [chains.pointer(alone.name)] if alone else [], "output": []}}
+            "pointers": {"input": [chains.pointer(alone.name)] if alone else branches, "output": []}}
+
+
+def _branches(columns: list[Column]) -> list[str]:
+    """The pointers of trees: columns of objects, two or more, which have such columns themselves."""
+    objects = {c.name for c in columns if c.objects and not c.lists and c.objects + c.missing == c.n}
+    found = [c.name for c in columns if c.name in objects and c.keys & objects]
+    return found if len(found) > 1 else []
 
 
 def _option(text: str) -> str:
