@@ -231,6 +231,19 @@ def test_sectors_that_lead_in_a_circle(tmp_path):
     assert last["type"] == "failed" and last["message"].startswith("a.xls is not a whole workbook"), last
 
 
+def test_heaps_of_texts_without_end(tmp_path):
+    """HDF5 would look for the next text in the same place for ever."""
+    path = make(tmp_path, "plants.h5", plants(40))
+    content = bytearray(path.read_bytes())
+    heap = content.index(b"GCOL")
+    first = heap + 16
+    assert content[first:first + 2] != b"\0\0"
+    content[first:first + 16] = bytes(16)
+    path.write_bytes(content)
+    last = read_apart(tmp_path / "1", PLANTS, path)
+    assert last.get("message", "").startswith("plants.h5 is not a whole HDF5 file (ValueError: a heap of texts has free space of no length)"), last
+
+
 class Evil:
     """Touches a file when it is unpickled."""
 

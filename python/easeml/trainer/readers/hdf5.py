@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from .kinds import library
 from .npz import Arrays
 
 MOST_SETS = 20_000
+_HEAP = b"GCOL\1\0\0\0"
 
 
 class HDF5(Arrays):
@@ -27,6 +30,8 @@ class HDF5(Arrays):
         try:
             self._file = self._library.File(path, "r", locking=False)
             found = self._sets(left)
+            if any(getattr(a, "heaped", False) for a in found.values()):
+                check_heaps(path)
         except Fault:
             raise
         except Exception as error:  # the library raises a dozen kinds for broken files
@@ -93,14 +98,35 @@ class HDF5(Arrays):
         return values
 
 
+def check_heaps(path: Path) -> None:
+    """Walk through the heaps in which texts and lists of unequal length lie. Raises ValueError where one never ends.
+
+    HDF5 takes the length of free space in them as it stands, and goes on from the same place for ever where it is none.
+    """
+    with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        at = content.find(_HEAP)
+        while at >= 0:
+            place, end = at + 16, min(len(content), at + int.from_bytes(content[at + 8:at + 16], "little"))
+            while end - place >= 16:
+                number, length = struct.unpack_from("<H6xQ", content, place)
+                if not number and length < 16:
+                    raise ValueError("a heap of texts has free space of no length")
+                place += 16 + -(-length // 8) * 8 if number else length
+            at = content.find(_HEAP, at + len(_HEAP))
+
+
 class Set:
-    """A data set that can be sliced as an array: text as text, an enumeration as the names of its values."""
+    """A data set that can be sliced as an array: text as text, an enumeration as the names of its values.
+
+    ``heaped``: texts or lists of unequal length, which lie in heaps elsewhere in the file.
+    """
 
     def __init__(self, item, h5py, *, turned: bool = False):
         self._item, self._turned = item, turned
         self.dtype = item.dtype
         self.shape = tuple(item.shape[::-1]) if turned else tuple(item.shape)
         self._text = h5py.check_string_dtype(item.dtype) is not None
+        self.heaped = item.dtype.kind == "O" or any(item.dtype[f].kind == "O" for f in item.dtype.names or ())
         names = h5py.check_enum_dtype(item.dtype) if item.dtype.kind != "b" else None
         self._names = {v: k for k, v in names.items()} if names else None
         if self._text or self._names:
