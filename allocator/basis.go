@@ -193,20 +193,29 @@ func logSecondsPrior(p *Prior, b *basis, arms []Arm, class string, examples, fea
 		if k < 0 || p.Candidates[k].Timed == 0 && !p.Candidates[k].Live {
 			continue
 		}
-		known[i] = true
 		m[i] = s.Mean[k] + s.sizeTerm(k, examples, features)
 		home := ""
 		if len(s.Home) > 0 {
 			home = s.Home[k]
 		}
-		if home != class && home != "" {
-			here, there := arms[i].Estimate[class], arms[i].Estimate[home]
-			if here > 0 && there > 0 {
-				m[i] += math.Log(here / there)
-			} else {
+		here, there := arms[i].Estimate[class], arms[i].Estimate[home]
+		switch {
+		case s.Relative:
+			e, ok := estimateFor(&arms[i], class, s)
+			if !ok {
+				continue
+			}
+			m[i] += e
+			if here > 0 && home != "" {
 				m[i] += s.Offsets[class] - s.Offsets[home]
 			}
+		case home == class || home == "":
+		case here > 0 && there > 0:
+			m[i] += math.Log(here / there)
+		default:
+			m[i] += s.Offsets[class] - s.Offsets[home]
 		}
+		known[i] = true
 		if e := arms[i].Estimate[class]; e > 0 {
 			shift += m[i] - math.Log(e)
 			shifts++

@@ -9,8 +9,9 @@ import (
 type Row struct {
 	Quality            map[CandidateID]float64
 	Seconds            map[CandidateID]float64
-	Class              map[CandidateID]string // device class of Seconds; missing = unknown
-	Examples, Features int                    // 0 = unknown
+	Class              map[CandidateID]string  // device class of Seconds; missing = unknown
+	Estimate           map[CandidateID]float64 // what the trainer had thought the seconds would be, there; missing = unknown
+	Examples, Features int                     // 0 = unknown
 }
 
 // FitOptions choose what is fitted; the zero value is right for history of this service.
@@ -83,6 +84,7 @@ type table struct {
 	logSeconds [][]float64
 	class      [][]string
 	size       [][2]float64 // log(examples+1), log(features+1); NaN = unknown
+	relative   bool         // logSeconds are of seconds over estimates, which all have
 }
 
 // logits are the qualities on a scale.
@@ -113,6 +115,9 @@ func tabulate(history []Row, family func(CandidateID) string) (*table, error) {
 			if !(s > 0) || math.IsInf(s, 0) {
 				return nil, fmt.Errorf("row %d of history, candidate %q: the seconds are %v; they must be a positive number", i+1, id, s)
 			}
+			if e, ok := r.Estimate[id]; ok && (!(e > 0) || math.IsInf(e, 0)) {
+				return nil, fmt.Errorf("row %d of history, candidate %q: the estimate of the seconds is %v; it must be a positive number", i+1, id, e)
+			}
 			all[id] = true
 		}
 		if r.Examples < 0 || r.Features < 0 {
@@ -122,7 +127,12 @@ func tabulate(history []Row, family func(CandidateID) string) (*table, error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("history has no trial to fit a prior from; use DefaultPrior")
 	}
-	t := &table{}
+	t := &table{relative: true}
+	for _, r := range history {
+		for id := range r.Seconds {
+			t.relative = t.relative && r.Estimate[id] > 0
+		}
+	}
 	numbers := map[string]int{}
 	for _, id := range sortedKeys(all) {
 		c := PriorCandidate{ID: id}
@@ -156,6 +166,9 @@ func tabulate(history []Row, family func(CandidateID) string) (*table, error) {
 			}
 			if x, ok := r.Seconds[id]; ok {
 				s[k] = math.Log(x)
+				if t.relative {
+					s[k] -= math.Log(r.Estimate[id])
+				}
 				classes[k] = r.Class[id]
 			}
 		}

@@ -4,12 +4,12 @@ import (
 	"math"
 )
 
-// fitSeconds fits the log seconds: level and slopes of every candidate on its home class, offsets between classes, and
+// fitSeconds fits the log seconds (over the trainer's estimates, where it had one of all of them): level and slopes of every candidate on its home class, offsets between classes, and
 // the covariance of what remains.
 func fitSeconds(t *table, b *SecondsBeliefs, s *SecondsPrior) {
 	n := len(t.candidates)
 	s.Mean, s.Slope, s.Home = make([]float64, n), make([][2]float64, n), make([]string, n)
-	s.Offsets = map[string]float64{}
+	s.Offsets, s.Relative = map[string]float64{}, t.relative
 	s.Class = t.homes(s.Home)
 	if s.Class == "" {
 		s.Home = nil
@@ -103,7 +103,8 @@ func (t *table) offsets(s *SecondsPrior, residuals [][]float64) {
 	}
 }
 
-// sizes are the logarithms of the sizes about their mean; an unknown size stands at the mean.
+// sizes are the logarithms of the sizes about their mean; an unknown size stands at the mean. Estimates know of sizes, and a slope
+// on what few past searches leave would lead astray where data are larger than all of theirs: relative to them, all stand at the mean.
 func (t *table) sizes(centre *[2]float64) [][2]float64 {
 	for d := range centre {
 		n := 0.0
@@ -120,7 +121,7 @@ func (t *table) sizes(centre *[2]float64) [][2]float64 {
 	x := make([][2]float64, len(t.size))
 	for i, z := range t.size {
 		for d := range centre {
-			if !math.IsNaN(z[d]) {
+			if !math.IsNaN(z[d]) && !t.relative {
 				x[i][d] = z[d] - centre[d]
 			}
 		}

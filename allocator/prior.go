@@ -49,7 +49,9 @@ type QualityPrior struct {
 //
 //	Mean[k] + Slope[k]·(log(n+1)-Centre[0], log(p+1)-Centre[1])
 //
-// on its home class. A search's own deviation on a class other than Class has the variance OffsetVar.
+// on its home class: of its log seconds, or, where the prior is Relative, of the logarithm of its seconds over the trainer's
+// estimate for that data (then without slopes, since that knows how a candidate's seconds grow, also far beyond what history
+// holds). A search's own deviation on a class other than Class has the variance OffsetVar.
 type SecondsPrior struct {
 	Mean   []float64    `json:"mean"`
 	Slope  [][2]float64 `json:"slope"`
@@ -61,6 +63,7 @@ type SecondsPrior struct {
 	Offsets   map[string]float64 `json:"offsets,omitempty"`
 	OffsetVar float64            `json:"offset_var"`
 	Class     string             `json:"class,omitempty"` // the class most of history ran on; "" = unknown
+	Relative  bool               `json:"relative,omitempty"`
 }
 
 // The scales of QualityPrior.

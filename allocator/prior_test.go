@@ -218,6 +218,47 @@ func TestUnknownCandidates(t *testing.T) {
 	}
 }
 
+// Where history knows what the trainer had thought, seconds are learned relative to that: a candidate whose seconds grow with the
+// square of the examples is expected to take so long on data a hundred times as large, and one that is new is as far off as the others.
+func TestSecondsRelativeToEstimates(t *testing.T) {
+	estimate := func(id CandidateID, n float64) float64 {
+		return map[CandidateID]float64{"square": 1e-6 * n * n, "linear": 1e-3 * n, "new": 1e-2 * n}[id]
+	}
+	off := map[CandidateID]float64{"square": 2, "linear": 0.5}
+	var rows []Row
+	for i, n := range []float64{100, 200, 150, 300, 250, 120} {
+		r := Row{Quality: map[CandidateID]float64{}, Seconds: map[CandidateID]float64{}, Estimate: map[CandidateID]float64{}, Examples: int(n), Features: 4 + i}
+		for id, times := range off {
+			r.Quality[id], r.Estimate[id] = 0.5, estimate(id, n)
+			r.Seconds[id] = times * estimate(id, n) * math.Exp(0.1*float64(i%3-1))
+		}
+		rows = append(rows, r)
+	}
+	p, err := FitPrior(rows, nil, FitOptions{})
+	if err != nil || !p.Seconds.Relative {
+		t.Fatal(err, p)
+	}
+	var arms []Arm
+	for _, id := range []CandidateID{"linear", "new", "square"} {
+		arms = append(arms, Arm{ID: id, Estimate: map[string]float64{"cpu1": estimate(id, 30_000)}})
+	}
+	got := logSecondsPrior(p, layOut(p, arms), arms, "cpu1", 30_000, 10)
+	for k, want := range []float64{0.5 * 30, 300, 2 * 900} {
+		if off := got[k] - math.Log(want); math.Abs(off) > 0.7 {
+			t.Errorf("%s is thought to take %.3g s, not about %.3g", arms[k].ID, math.Exp(got[k]), want)
+		}
+	}
+
+	delete(rows[2].Estimate, "linear")
+	if p, err = FitPrior(rows, nil, FitOptions{}); err != nil || p.Seconds.Relative {
+		t.Errorf("one estimate is missing, and the others are gone by: %v", err)
+	}
+	rows[2].Estimate["linear"] = 0
+	if _, err = FitPrior(rows, nil, FitOptions{}); err == nil || !strings.Contains(err.Error(), `row 3 of history, candidate "linear": the estimate`) {
+		t.Errorf("an estimate of nothing is taken: %v", err)
+	}
+}
+
 func TestPriorChanged(t *testing.T) {
 	p, err := FitPrior(history(60, newNormals(6), 0), family4, FitOptions{})
 	if err != nil {

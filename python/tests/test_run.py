@@ -45,7 +45,7 @@ def _run(warm, tmp_path, made, name: str, candidate: str | dict, folder: str = "
 
 @pytest.mark.parametrize("name,candidate,least", [
     ("digits", "dummy", 0.1), ("digits", "svm-rbf.c10", 0.97), ("digits", "hog-svm.c10", 0.85), ("shop", "logistic.c1", 0.85),
-    ("shop", "lightgbm.15", 0.8), ("shop", "forest.300", 0.8), ("small", "svm-rbf.c1", 0.7), ("small", "lightgbm.31", 0.6), ("small", "mlp.64", 0.6),
+    ("shop", "lightgbm.15", 0.77), ("shop", "forest.300", 0.8), ("small", "svm-rbf.c1", 0.7), ("small", "lightgbm.31", 0.6), ("small", "mlp.64", 0.6),
     ("prices", "ridge.a1", 0.9), ("prices", "lightgbm.15", 0.8), ("prices", "extra-trees.300", 0.6)])
 def test_end_to_end(warm, tmp_path, made, name, candidate, least):
     path = _run(warm, tmp_path, made, name, candidate)

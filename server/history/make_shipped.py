@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2, help="how often a short trial is run; the least of its seconds counts")
     parser.add_argument("--budget", type=float, default=1e9, help="seconds for everything; data sets not reached are left out")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="these data sets; what the file says of others stays")
-    parser.add_argument("--add", action="store_true", help="what the file says stays; only data sets and candidates that it lacks are tried")
+    parser.add_argument("--add", action="store_true", help="what the file says stays; only data sets and candidates that it lacks are tried, and the trainer's estimates taken anew")
     parser.add_argument("--check", action="store_true", help="write nothing: print how far the file differs from what is measured now")
     parser.add_argument("--out", type=Path, default=HERE / "shipped.json")
     args = parser.parse_args()
@@ -203,13 +203,17 @@ def main() -> None:
             for id, candidate in choose(fed, prog).items():
                 if time.monotonic() > end:
                     break
-                if "torch" in candidate["requires"] or id in cells:
+                estimate = candidate["estimate"]["seconds"]["cpu1"]
+                if id in cells:
+                    cells[id]["estimate"] = estimate
+                    continue
+                if "torch" in candidate["requires"]:
                     continue
                 outcome, quality, seconds = measure(
                     warm, root / f"trial{i}" / id, args.seconds, args.repeats, fed, data, prog, candidate)
                 print(name, id, outcome, quality, f"{seconds:.2f} s, load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
                 if outcome == "ok":
-                    cells[id] = {"family": candidate["family"], "quality": round(quality, 5), "seconds": round(seconds, 3)}
+                    cells[id] = {"family": candidate["family"], "quality": round(quality, 5), "seconds": round(seconds, 3), "estimate": estimate}
             if time.monotonic() > end:
                 break
             rows.append({"name": name, "template": template_of(parse_program(prog)), "target": fed.profile["target"]["kind"],

@@ -103,7 +103,10 @@ func collect(histories map[Kind]*history, finished []store.Finished) error {
 			continue
 		}
 		var candidate struct {
-			Family string `json:"family"`
+			Family   string `json:"family"`
+			Estimate struct {
+				Seconds map[string]float64 `json:"seconds"`
+			} `json:"estimate"`
 		}
 		var profile struct {
 			Features int `json:"features"`
@@ -127,7 +130,8 @@ func collect(histories map[Kind]*history, finished []store.Finished) error {
 			h.at[key] = i
 			h.rows = append(h.rows, allocator.Row{
 				Quality: map[allocator.CandidateID]float64{}, Seconds: map[allocator.CandidateID]float64{},
-				Class: map[allocator.CandidateID]string{}, Examples: f.Rows, Features: profile.Features,
+				Class: map[allocator.CandidateID]string{}, Estimate: map[allocator.CandidateID]float64{},
+				Examples: f.Rows, Features: profile.Features,
 			})
 		}
 		id := allocator.CandidateID(f.Candidate)
@@ -135,6 +139,11 @@ func collect(histories map[Kind]*history, finished []store.Finished) error {
 		h.rows[i].Quality[id], h.rows[i].Class[id] = *f.Quality, f.DeviceClass
 		if f.Seconds > 0 {
 			h.rows[i].Seconds[id] = f.Seconds
+			delete(h.rows[i].Estimate, id)
+			of := candidate.Estimate.Seconds
+			if e := cmp.Or(of[f.DeviceClass], of["gpu"]); e > 0 && (of[f.DeviceClass] > 0 || !strings.HasPrefix(f.DeviceClass, "cpu")) {
+				h.rows[i].Estimate[id] = e
+			}
 		}
 	}
 	return nil

@@ -22,8 +22,8 @@ func shipped() (map[Kind]*history, error) {
 			Name, Template, Target string
 			Examples, Features     int
 			Candidates             map[string]struct {
-				Family           string
-				Quality, Seconds float64
+				Family                     string
+				Quality, Seconds, Estimate float64
 			}
 		}
 	}
@@ -40,11 +40,11 @@ func shipped() (map[Kind]*history, error) {
 		}
 		row := allocator.Row{
 			Quality: map[allocator.CandidateID]float64{}, Seconds: map[allocator.CandidateID]float64{},
-			Class: map[allocator.CandidateID]string{}, Examples: r.Examples, Features: r.Features,
+			Class: map[allocator.CandidateID]string{}, Estimate: map[allocator.CandidateID]float64{}, Examples: r.Examples, Features: r.Features,
 		}
 		for name, c := range r.Candidates {
 			id := allocator.CandidateID(name)
-			row.Quality[id], row.Seconds[id] = c.Quality, c.Seconds
+			row.Quality[id], row.Seconds[id], row.Estimate[id] = c.Quality, c.Seconds, c.Estimate
 			h.families[id] = c.Family
 		}
 		h.at["shipped "+r.Name] = len(h.rows)

@@ -62,7 +62,8 @@ func TestFirstSearchByShipped(t *testing.T) {
 			top, arms := 0.0, []allocator.Arm{}
 			for id, q := range row.Quality {
 				top = max(top, q)
-				arms = append(arms, allocator.Arm{ID: id, Version: 1, Family: h.families[id], Baseline: h.families[id] == "dummy"})
+				arms = append(arms, allocator.Arm{ID: id, Version: 1, Family: h.families[id], Baseline: h.families[id] == "dummy",
+					Estimate: map[string]float64{"cpu1": row.Estimate[id]}})
 			}
 			apply := func(e allocator.Event) {
 				t.Helper()

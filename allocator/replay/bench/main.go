@@ -129,6 +129,7 @@ func (b *bench) write(speed string) error {
 		{"head", b.head}, {"main", b.main}, {"devices", b.devices}, {"history", b.history},
 		{"speed", func() error { return b.speed(speed) }}, {"right", b.right}, {"others", b.others},
 	}
+	wanted := func(part string) bool { return b.only == "" || slices.Contains(strings.Split(b.only, ","), part) }
 	old := map[string]string{}
 	if b.only != "" {
 		var err error
@@ -136,14 +137,14 @@ func (b *bench) write(speed string) error {
 			return err
 		}
 	}
-	if b.only != "" && !slices.Contains(strings.Split(b.only, ","), "head") {
+	if (wanted("main") || wanted("history")) && !wanted("head") { // they replay what the head chooses
 		if err := b.recall(); err != nil {
 			return err
 		}
 	}
 	for i, part := range parts {
 		b.text.WriteString(mark(part.name))
-		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), part.name) {
+		if !wanted(part.name) {
 			b.text.WriteString(old[part.name])
 			continue
 		}
