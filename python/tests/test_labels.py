@@ -31,6 +31,8 @@ LABELS = {
     "pictures of feelings": ["😀", "👩🏽‍🔬", "é", "e\u0301"],
     "signs": ['a "b"', "a;b,c\td", "it's", "<b>&amp;</b>", "=1+1", "back\\slash"],
     "other scripts": ["ель", "橡木", "بلوط"],
+    "numbers as codes": ["+1", "-1", "1_0", "10"],
+    "long codes": ["100000000000000001", "100000000000000002", "x"],
     "one case": ["oak", "Oak", "OAK"],
 }
 BLANKS = {" oak": "oak", "elm ": "elm", "two words": "two words"}
@@ -116,8 +118,8 @@ def test_labels_come_out_as_they_went_in(tmp_path, name):
             wanted = None
         elif what == "days" and as_text:
             wanted = "text"
-        elif wanted == "whole" and name.endswith("xlsx"):
-            wanted = "number"  # a sheet has one kind of number
+        elif what == "whole floats" and name.endswith("xlsx"):
+            wanted = "whole"  # a sheet has one kind of number
         assert kinds.get("kind") == wanted, (what, kinds)
 
 

@@ -43,7 +43,7 @@ def answers(folder, path, **options) -> list[dict]:
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
-@pytest.mark.parametrize("labels", [["yes", "no"], ["1", "2", "7"], ["0", "1"], ["007", "01", "1"], ["1.5", "2.5"], ["True", "False"], ["süß", "日本", "a b"], ["-1", "1"], ["none", "some"]])
+@pytest.mark.parametrize("labels", [["yes", "no"], ["1", "2", "7"], ["0", "1"], ["007", "01", "1"], ["1.5", "2.5"], ["True", "False"], ["süß", "日本", "a b"], ["-1", "1"], ["none", "some"], ["+1", "-1"], ["100000000000000001", "100000000000000002"]])
 def test_labels_of_any_type(tmp_path, labels):
     prog = program(ONE["input"]["fields"], [{"name": "kind", "class_count": len(labels)}])
     path = write_csv(tmp_path / "t.csv", rows(labels * 30))

@@ -119,6 +119,31 @@ def test_merged_cells_formulas_and_dates_among_names(tmp_path):
         assert f"b.xlsx: {said}" in fed.profile["read_as"]
 
 
+def test_the_first_sheet_with_a_table_and_names_in_two_rows(tmp_path):
+    import openpyxl
+    from folders import program
+    book = openpyxl.Workbook()
+    book.active.title = "Read me"
+    book.active["A1"] = "All measurements are in the other sheet."
+    sheet = book.create_sheet("Data")
+    sheet.append(["Plant", "Measured", None, "Class"])
+    sheet.append([None, "height", "weight", None])
+    for cells in ("A1:A2", "B1:C1", "D1:D2"):
+        sheet.merge_cells(cells)
+    for i in range(30):
+        sheet.append([f"p{i}", 10 + i % 2 * 5 + i / 50, 3.5, "ab"[i % 2]])
+    book.save(tmp_path / "b.xlsx")
+    fed = feed(tmp_path / "1", program([{"name": "height", "tensor": [1]}, {"name": "weight", "tensor": [1]}], [{"name": "class", "class_count": 2}]), tmp_path / "b.xlsx")
+    assert fed.ok and fed.profile["examples"]["accepted"] == 30 and fed.index["row"][0] == 3, fed.last
+    assert fed.profile["read_as"][:3] == ['b.xlsx: the first sheet with a table, "Data", is read; it also has "Read me"', "b.xlsx: the names of the columns are in rows 1 to 2",
+                                          "b.xlsx: left out, as no field bears the name: Plant"]
+    alone = openpyxl.Workbook()
+    alone.active["A1"] = "nothing here"
+    alone.create_sheet("Also nothing")
+    alone.save(tmp_path / "c.xlsx")
+    assert feed(tmp_path / "2", PLANTS, tmp_path / "c.xlsx").last["message"] == "c.xlsx has no sheet with names and rows below them."
+
+
 @pytest.mark.parametrize("cells,decimal,numbers,odd", [
     (["1.234,5", "1.234", "985,1", "-12"], ",", [1234.5, 1234, 985.1, -12], []), (["1,234,567", "1,234", "5.5"], ".", [1234567, 1234, 5.5], []),
     (["1 234", "1'000,5", "7"], ",", [1234, 1000.5, 7], []), (["1,234", "5"], ".", [None, 5], [0]), (["1.234", "985,1"], ",", [None, 985.1], [0]),

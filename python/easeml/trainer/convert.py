@@ -9,6 +9,7 @@ import datetime
 import hashlib
 import math
 import re
+from decimal import Decimal
 from typing import Any, Sequence
 
 import numpy as np
@@ -444,20 +445,23 @@ class Converter:
         return [None if t in missing else t for t in texts]
 
 
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+
+
+def _exact(text: str) -> Decimal | None:
+    """The number that a text writes, to its last digit: labels of 18 digits are not one another."""
+    return Decimal(text) if _DECIMAL.fullmatch(text) else None
+
+
 def known_label(value: str, labels: Sequence[str]) -> str | None:
     """The label that a text means: the same, the same number, or the same but for case; None for none."""
     if value in labels:
         return value
-    try:
-        x = float(value)
+    x = _exact(value)
+    if x is not None:
         for label in labels:
-            try:
-                if float(label) == x:
-                    return label
-            except ValueError:
-                continue
-    except ValueError:
-        pass
+            if _exact(label) == x:
+                return label
     alike = [label for label in labels if label.lower() == value.lower()]
     return alike[0] if len(alike) == 1 else None
 

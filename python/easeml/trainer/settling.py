@@ -7,7 +7,6 @@ a task with fewer labels than its program allows may still gain some, at the end
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -46,14 +45,13 @@ class Settled:
                     yield begin + i, unknown_label(texts.texts[codes[i]], self.field.name, self.target.labels)
 
 
+_PLAIN = re.compile(r"(-?(?:0|[1-9]\d*))(?:\.0*)?", re.ASCII)
+"""A whole number as programs write it. 007, +1 and 1_0 are codes, and stay what they are."""
+
+
 def _whole(text: str) -> int | None:
-    if re.match(r"[+-]?0\d", text):  # 007 is a code, and stays what it is
-        return None
-    try:
-        x = float(text)
-    except ValueError:
-        return None
-    return int(x) if math.isfinite(x) and x.is_integer() and "e" not in text.lower() else None
+    m = _PLAIN.fullmatch(text)
+    return int(m.group(1)) if m and len(text) < 1000 else None
 
 
 def sorted_labels(labels: Sequence[str]) -> list[str]:

@@ -27,6 +27,10 @@ _EMPTY_FORMULA = re.compile(rb'<c r="([A-Z]{1,3})\d{1,7}"[^>]*><f[^>]*>[^<]*</f>
 _DAYS = (datetime.date, datetime.datetime)
 
 
+class _NoTable(Fault):
+    """The fault of a sheet without a table; another sheet may have one."""
+
+
 class Workbook(Source):
     """A sheet of a workbook. Rows are counted as a spreadsheet shows them. Formulas count by their last value, merged cells in each of them."""
 
@@ -46,17 +50,30 @@ class Workbook(Source):
         names = visible or list(book.sheet_names)
         if not names:
             raise self.fault("has no sheets")
-        sheet = self._chosen(wanted, list(book.sheet_names), names)
+        candidates = names if wanted is None else [self._chosen(wanted, list(book.sheet_names), names)]
+        for sheet in candidates:
+            try:
+                self._open(book, sheet, options)
+                break
+            except _NoTable:
+                if sheet == candidates[-1] and (len(candidates) == 1 or options.header() is not None):
+                    raise
+                if sheet == candidates[-1]:
+                    raise self.fault("has no sheet with names and rows below them") from None
         if wanted is None and len(names) > 1:
-            self.notes.append(f'{name}: the first sheet, "{sheet}", is read; it also has ' + ", ".join(f'"{n}"' for n in names[1:6]) + (" …" if len(names) > 6 else ""))
+            which = "the first sheet" if sheet == names[0] else "the first sheet with a table"
+            others = [n for n in names if n != sheet]
+            self.notes.insert(0, f'{name}: {which}, "{sheet}", is read; it also has ' + ", ".join(f'"{n}"' for n in others[:5]) + (" …" if len(others) > 5 else ""))
+        self._say_empty_formulas(list(book.sheet_names).index(sheet))
+
+    def _open(self, book: Any, sheet: str, options: Options) -> None:
+        """Take one sheet. Raises `Fault` where it holds no table."""
         self.sheet = sheet
         self._sheet = self._tried(lambda: book.get_sheet_by_name(sheet))
-        at = list(book.sheet_names).index(sheet)
-        del book
         self._merged = sorted(getattr(self._sheet, "merged_cell_ranges", None) or [])
         self._first = 1 << 31  # above and in the names, a merged cell is one
+        self.notes.clear()
         self._find_header(options)
-        self._say_empty_formulas(at)
 
     def _rows(self) -> Iterator[list[Any]]:
         """The sheet's rows from its first cell on, as Python values one by one; below the names merged cells hold their value each."""
@@ -119,10 +136,8 @@ class Workbook(Source):
                 raise self.fault("is protected by a password", "Save it without one.") from None
             raise self.broken("workbook", error) from None
 
-    def _chosen(self, wanted: str | None, every: list[str], visible: list[str]) -> str:
+    def _chosen(self, wanted: str, every: list[str], visible: list[str]) -> str:
         """The sheet that is meant: by name, or by number from 1."""
-        if wanted is None:
-            return visible[0]
         if wanted in every:
             return wanted
         alike = [n for n in every if n.strip().lower() == wanted.strip().lower()]
@@ -135,7 +150,7 @@ class Workbook(Source):
 
     def _find_header(self, options: Options) -> None:
         if not any(map(width, self._rows())):
-            raise self.fault(f'has nothing in the sheet "{self.sheet}"')
+            raise _NoTable(f'{self.name} has nothing in the sheet "{self.sheet}".', where={"file": self.name})
         given = options.header()
         fixed = isinstance(given, int) and not isinstance(given, bool)
         rows = list(itertools.islice(self._rows(), max(LOOKED, given) if fixed else LOOKED))
@@ -146,7 +161,8 @@ class Workbook(Source):
         else:
             at, named = find_header(rows, lambda c: False)
             named = named if given is None else given
-        self._first = at + named
+        below = max([b[0] for a, b in self._merged if named and a[0] == at and a[1] == b[1]], default=at)  # names in two rows
+        self._first = below + named
         wide = self._last = 0
         texts: Counter[int] = Counter()
         days: Counter[int] = Counter()
@@ -165,9 +181,10 @@ class Workbook(Source):
             self.names = [f"column_{i + 1}" for i in range(wide)]
             self.notes.append(f"{self.name} has no header; its columns are called column_1 to column_{wide}")
         else:
-            self.names = self.named([_text(c) for c in (list(rows[at]) + [None] * wide)[:wide]])
-            if at:
-                self.notes.append(f'{self.name}: the names of the columns are in row {at + 1}')
+            heads = [(list(r) + [None] * wide)[:wide] for r in rows[at:below + 1]]
+            self.names = self.named([next((t for r in reversed(heads) if (t := _text(r[j]))), None) for j in range(wide)])
+            if at or below > at:
+                self.notes.append(f"{self.name}: the names of the columns are in " + (f"rows {at + 1} to {below + 1}" if below > at else f"row {at + 1}"))
         within = [(a, b) for a, b in self._merged if a[0] >= self._first]
         if within:
             self.notes.append(f"{self.name}: {len(within):,} merged cells count in each of their rows and columns")
@@ -175,7 +192,7 @@ class Workbook(Source):
             if j < wide and texts[j] > days[j]:
                 self.notes.append(f"{self.name}: {self.names[j]} has {days[j]:,} dates among its texts; spreadsheets make dates of names such as MARCH1 and SEPT2")
         if self._first >= self._last:
-            raise self.fault(f'has no rows below the names in the sheet "{self.sheet}"')
+            raise _NoTable(f'{self.name} has no rows below the names in the sheet "{self.sheet}".', where={"file": self.name})
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         columns = len(self.names)
