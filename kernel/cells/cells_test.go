@@ -191,6 +191,7 @@ func TestFailures(t *testing.T) {
 	w.task("penguins")
 	w.file("digits.npz", "")
 	w.file("new.npz", "")
+	w.file("new.csv", "x")
 	tests := []struct{ code, name, text string }{
 		{"schema digits {\n  input: {[image :: Tensor[8, 8 1]], []},", grammarError, "^"},
 		{"watch digit", noSuchTask, "watch digit\n      ^^^^^\nThere is no task digit. Did you mean digits?  (yours: "},
@@ -205,6 +206,8 @@ func TestFailures(t *testing.T) {
 		{"assert digits.test >= 0.99", assertion, "digits.test is 0.966667, so it is not >= 0.99."},
 		{"digits.rho", noValue, "digits has no rho yet: it has had less than a second of device time."},
 		{"drop digits", refused, "To answer at once: drop digits yes"},
+		{`infer digits "./new.csv" into "new.csv"`, fileError, "new.csv is a file that is asked about, and would be written over."},
+		{`infer digits "new.*" into "new.csv"`, fileError, "would be written over"},
 		{`infer digits "new.npz" into "a.xls"`, fileError, "has to end in .csv, .tsv, .jsonl, .parquet, .arrow, .feather or .xlsx."},
 		{"tasks; best nobody", noSuchTask, "There is no task nobody."},
 	}

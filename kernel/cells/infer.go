@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ func (c *cell) infer(ctx context.Context, s *lang.Infer) error {
 	into, err := c.target(s.Into)
 	if err != nil {
 		return err
+	}
+	if into != "" && c.isAsked(into, s.Sources, list) {
+		return fail(fileError, fmt.Sprintf("%s is a file that is asked about, and would be written over.", s.Into.File), "Name another file for the answers.").at(s.Into.Span)
 	}
 	task, view, _, err := c.view(ctx, s.Task)
 	if err != nil {
@@ -96,6 +100,27 @@ func (c *cell) infer(ctx context.Context, s *lang.Infer) error {
 	preview.Inferred = inferred
 	d.set(show.Inferred(preview))
 	return nil
+}
+
+// isAsked tells whether a file is one of those that a statement names.
+func (c *cell) isAsked(file string, named []lang.Source, list []source) bool {
+	info, err := os.Stat(file)
+	if err != nil {
+		return false
+	}
+	var paths []string
+	for _, s := range named {
+		if s.Kind == lang.SourceFile {
+			paths = append(paths, c.resolve(s.Text))
+		}
+	}
+	for _, one := range list {
+		paths = append(paths, one.path)
+	}
+	return slices.ContainsFunc(paths, func(p string) bool {
+		other, err := os.Stat(p)
+		return err == nil && os.SameFile(info, other)
+	})
 }
 
 // target is the file that a table goes to, "" where there is none.

@@ -79,6 +79,13 @@ def test_what_nothing_is_proposed_for(tmp_path, rows, message):
     assert last["type"] == "failed" and last["message"].startswith(message) and last["kind"] == "data"
 
 
+def test_digits_with_a_zero_in_front_are_codes(tmp_path):
+    rows = [{"ward": f"{i % 7:03d}", "count": i % 7, "zip": f"{i * 37:05d}", "kind": ["a", "b"][i % 2]} for i in range(80)]
+    found = propose(tmp_path / "p", write_csv(tmp_path / "a.csv", rows))
+    assert types(found) == {"ward": 'Class["000", "001", "002", "003", "004", "005", "006"]', "count": "Tensor[1]", "kind": 'Class["a", "b"]'}
+    assert found["left_out"] == [{"column": "zip", "reason": "different in every row"}]
+
+
 def test_numbers_with_texts_among_them_and_text(tmp_path):
     """A few texts cost a column of numbers nothing but themselves; text that people wrote is an input; what is named as an id groups rows."""
     rng = np.random.default_rng(0)

@@ -38,6 +38,7 @@ class Column:
     dates: int = 0
     clocks: int = 0
     words: int = 0
+    padded: int = 0
     odd: Counter = field(default_factory=Counter)
     shape: tuple[int, ...] | None = None
     lists: int = 0
@@ -81,6 +82,7 @@ class Column:
             else:
                 self.more = True
             self.codes.append(t)
+            self.padded += len(t) > 1 and t[0] == "0" and t.isdigit()
             try:
                 x = float(t if decimal == "." else t.replace(decimal, "."))
             except ValueError:
@@ -105,13 +107,18 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether all values are numbers."""
-        return self.there > 0 and self.numbers == self.there
+        """Whether all values are numbers; 007 is a code."""
+        return self.there > 0 and self.numbers == self.there and not self.is_code
+
+    @property
+    def is_code(self) -> bool:
+        """Whether its values are digits, equally many in all, some with a 0 in front."""
+        return self.padded > 0 and not self.more and len({len(t) for t in self.texts}) == 1 and all(t.isdigit() for t in self.texts)
 
     @property
     def mostly_number(self) -> bool:
         """Whether a few texts stand among numbers."""
-        return self.numbers < self.there and self.numbers >= max(5, 0.8 * self.there) and self.numbers + sum(self.odd.values()) == self.there
+        return self.numbers < self.there and not self.is_code and self.numbers >= max(5, 0.8 * self.there) and self.numbers + sum(self.odd.values()) == self.there
 
     @property
     def is_text(self) -> bool:
