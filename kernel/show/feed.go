@@ -345,6 +345,16 @@ func warningLines(p *page, name string, warnings []api.Warning) {
 	if len(warnings) == 0 {
 		return
 	}
+	warnings = slices.Clone(warnings)
+	slices.SortStableFunc(warnings, func(a, b api.Warning) int { // what spoils numbers comes first
+		switch {
+		case minor[a.Code] == minor[b.Code]:
+			return 0
+		case minor[b.Code]:
+			return -1
+		}
+		return 1
+	})
 	if slices.ContainsFunc(warnings, func(w api.Warning) bool { return !minor[w.Code] }) {
 		p.say("Before you trust any number:")
 	} else {

@@ -202,6 +202,12 @@ def test_faults_are_one_sentence(tmp_path, case, pack):
     assert fed.last["message"].count(". ") == 0
 
 
+def test_a_table_whose_paths_lead_nowhere_says_how_paths_are_written(tmp_path):
+    (tmp_path / "t.csv").write_text("file,pet\n" + "".join(f"/home/me/{i}.png,cat\n" for i in range(9)))
+    last = feed(tmp_path / "1", PETS, tmp_path / "t.csv").last
+    assert last["message"] == "t.csv has no pictures for image: none of its columns holds paths of pictures that lie beside it (file, pet)." and "relative to the table" in last["hint"]
+
+
 def test_pictures_of_kinds_that_can_not_be_read_are_told_apart_from_files_that_are_none(tmp_path):
     files = pets(20) | {"cat/phone.HEIC": b"x", "dog/raw.nef": b"x", "dog/notes.txt": b"x"}
     fed = feed(tmp_path / "1", PETS, tar(tmp_path / "t", files), names=["pets/"])

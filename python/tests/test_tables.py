@@ -9,7 +9,7 @@ import pytest
 
 from easeml.trainer.convert import day_of
 from folders import choose, feed, trial, version
-from tables import KINDS, PLANTS, make, plants
+from tables import KINDS, PLANTS, make, plants, text
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -244,3 +244,13 @@ def test_labels_that_differ_in_case_are_told(tmp_path):
         fed = feed(tmp_path / str(told), program([{"name": "x", "tensor": [1]}], [{"name": "kind", **classes}]), write_csv(tmp_path / "t.csv", rows_))
         assert any(w["code"] == "case" and '"Yes", "yes" differ only in case' in w["message"] for w in fed.profile["warnings"]) == told
         assert fed.profile["classes"] == ({"Yes": 20, "yes": 20, "no": 20} if told else {"yes": 40, "no": 20})
+
+
+def test_a_zero_byte_costs_its_row_alone(tmp_path):
+    rows_ = text(plants()).splitlines(keepends=True)
+    rows_[7] = rows_[7].replace("oak", "o\0k").replace("elm", "e\0m")
+    (tmp_path / "t.csv").write_text("".join(rows_))
+    fed = feed(tmp_path / "1", PLANTS, tmp_path / "t.csv")
+    assert fed.ok and fed.profile["examples"]["accepted"] == 79 and [(r["line"], r["reason"]) for r in fed.rejects] == [(8, "there is a NUL byte in it")], fed.last
+    (tmp_path / "u.csv").write_bytes("".join(rows_).encode("utf-16-le"))
+    assert "holds binary data" in feed(tmp_path / "2", PLANTS, tmp_path / "u.csv").last["message"]

@@ -371,6 +371,9 @@ def match(program: Program, source: Source, *, using: dict[str, str], output: li
             names.use(b.columns)
     for f in open_fields:
         if f.name not in inputs:
+            if f.rank >= 2 and source.cells:
+                raise Fault(f"{source.name} has no pictures for {f.name}: none of its columns holds paths of pictures that lie beside it ({', '.join(source.names[:6])}{' …' if len(source.names) > 6 else ''}).",
+                            where={"file": source.name, "field": f.name}, hint="Write paths relative to the table, with their endings, such as pictures/1.png.")
             raise missing_column(source, f"{f.name}_0 … {f.name}_{f.size - 1}" if f.size > 1 and source.cells else f.name, f)
     bound = [inputs[f.name] for f in program.inputs]
     if source.shapes:

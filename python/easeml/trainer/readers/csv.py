@@ -17,6 +17,9 @@ _NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+\s*")
 _POINT_NUMBER = re.compile(r"\s*[+-]?(?!\d{1,3}(?:\.\d{3})+\s*$)\d+\.\d+\s*")  # 1.234 may be a thousand
 
+MOST_NULS = 0.001
+"""A file of which a larger share of bytes is 0 is no text; a row with such a byte is broken."""
+
 _WORD = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 
 csv.field_size_limit(64 * 1024 * 1024)
@@ -108,7 +111,7 @@ class CSV(Source):
             f.seek(0)
             try:
                 while chunk := f.read(1 << 20):
-                    if b"\0" in chunk:
+                    if chunk.count(b"\0") > MOST_NULS * len(chunk):
                         raise Fault(f"{self.name} is not a text table: it holds binary data.", where={"file": self.name})
                     decoder.decode(chunk)
                 decoder.decode(b"", final=True)
@@ -185,6 +188,8 @@ class CSV(Source):
                     broken.append(Problem(len(records), None, None, f"{len(record)} cells, but there are {width} columns",
                                           "look for a missing or an extra " + {"\t": "tab", ",": "comma", ";": "semicolon", " ": "blank"}.get(self._delimiter, self._delimiter)))
                     record = (record + [""] * width)[:width]
+                elif any("\0" in c for c in record):
+                    broken.append(Problem(len(records), None, None, "there is a NUL byte in it", "write the row anew"))
                 records.append(record)
                 rows.append(row)
                 lines.append(at)
