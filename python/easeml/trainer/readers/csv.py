@@ -52,6 +52,7 @@ class CSV(Source):
     def __init__(self, name: str, path: Path, options: Options):
         super().__init__(name, path)
         endings = {Path(name).suffix.lower(), path.suffix.lower()}
+        self._nuls = False
         self._encoding = self._find_encoding(options.encoding(name))
         try:
             with self._open() as f:
@@ -111,7 +112,9 @@ class CSV(Source):
             f.seek(0)
             try:
                 while chunk := f.read(1 << 20):
-                    if chunk.count(b"\0") > MOST_NULS * len(chunk):
+                    nuls = chunk.count(b"\0")
+                    self._nuls = self._nuls or nuls > 0
+                    if nuls > MOST_NULS * len(chunk):
                         raise Fault(f"{self.name} is not a text table: it holds binary data.", where={"file": self.name})
                     decoder.decode(chunk)
                 decoder.decode(b"", final=True)
@@ -188,7 +191,7 @@ class CSV(Source):
                     broken.append(Problem(len(records), None, None, f"{len(record)} cells, but there are {width} columns",
                                           "look for a missing or an extra " + {"\t": "tab", ",": "comma", ";": "semicolon", " ": "blank"}.get(self._delimiter, self._delimiter)))
                     record = (record + [""] * width)[:width]
-                elif any("\0" in c for c in record):
+                elif self._nuls and any("\0" in c for c in record):
                     broken.append(Problem(len(records), None, None, "there is a NUL byte in it", "write the row anew"))
                 records.append(record)
                 rows.append(row)
