@@ -208,6 +208,13 @@ def test_a_table_whose_paths_lead_nowhere_says_how_paths_are_written(tmp_path):
     assert last["message"] == "t.csv has no pictures for image: none of its columns holds paths of pictures that lie beside it (file, pet)." and "relative to the table" in last["hint"]
 
 
+def test_folders_of_a_split_are_said_to_be_one_set(tmp_path):
+    files = {f"{part}/{k}": v for i, part in enumerate(("train", "test")) for k, v in list(pets(40).items())[i::2]}
+    fed = feed(tmp_path / "1", PETS, tar(tmp_path / "t", files), names=["pets/"])
+    assert fed.profile["examples"]["accepted"] == 40 and set(fed.profile["classes"]) == {"cat", "dog"}
+    assert "pets/: test, train are one set here; what is kept apart for the test is drawn from all of it" in fed.profile["read_as"]
+
+
 def test_pictures_of_kinds_that_can_not_be_read_are_told_apart_from_files_that_are_none(tmp_path):
     files = pets(20) | {"cat/phone.HEIC": b"x", "dog/raw.nef": b"x", "dog/notes.txt": b"x"}
     fed = feed(tmp_path / "1", PETS, tar(tmp_path / "t", files), names=["pets/"])

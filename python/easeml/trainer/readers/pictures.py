@@ -18,6 +18,9 @@ from . import Block, Options, Source
 from .archive import Archive, Member, Members
 from .kinds import open_kind
 
+_PARTS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
+"""Names of folders above the classes, into which people have dealt their pictures."""
+
 _PACKED = (".zip", ".tar", ".gz", ".bz2", ".xz", ".7z", ".rar")
 
 _ROWS = 64
@@ -84,6 +87,9 @@ class Pictures(Source):
             self._found, self._classes = found, _classes(found)
             if self._classes is not None:
                 self.names.append("class")
+                parts = _PARTS & {posixpath.basename(posixpath.dirname(f)).lower() for f in {posixpath.dirname(m.path) for m in found}}
+                if len(parts) > 1:
+                    self.notes.append(f"{name}: {', '.join(sorted(parts))} are one set here; what is kept apart for the test is drawn from all of it")
         self._say_left_out()
 
     def _no_pictures(self) -> Fault:
