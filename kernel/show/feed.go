@@ -130,6 +130,10 @@ func Fed(name string, f api.Feed, v api.View) Output {
 	case f.Accepted == 0:
 		p.say("Nothing was taken, so nothing changed.")
 		return p.output()
+	case v.Reason == api.SettledNoData:
+		p.say("There is nothing to search by yet: it starts by itself when there is more.")
+		p.then("feed %s \"FILE\"", name)
+		return p.output()
 	default:
 		p.say("%s is %s.", name, standing(v.Task, v.Now))
 	}

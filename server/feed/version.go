@@ -27,6 +27,8 @@ type Sum struct {
 	Hash    string
 	Parts   trial.Parts // of the examples that are on
 	On, Off int
+	// Learnable says whether there is anything to learn: two examples, and of classes two.
+	Learnable bool
 }
 
 // SumOf names a dataset version: SHA-256 over the canonical program, the
@@ -35,6 +37,7 @@ type Sum struct {
 // as its inputs with that label. It takes 33 bytes of memory for each example.
 func SumOf(program string, target trial.Target, examples Examples) (sum Sum, err error) {
 	var on []content
+	only := ""
 	for e, err := range examples {
 		if err != nil {
 			return Sum{}, err
@@ -43,7 +46,11 @@ func SumOf(program string, target trial.Target, examples Examples) (sum Sum, err
 			sum.Off++
 			continue
 		}
-		sum.On++
+		if sum.On++; sum.On == 1 {
+			only = e.Label
+		} else if target.Kind != "classes" || e.Label != only {
+			sum.Learnable = true
+		}
 		c, err := contentOf(e)
 		if err != nil {
 			return Sum{}, err

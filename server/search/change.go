@@ -439,7 +439,7 @@ func (s *Service) prepare(ctx context.Context, task store.Task, target trial.Tar
 	if err := feed.Freeze(row.DataPath, paths, examples); err != nil {
 		return err
 	}
-	if sum.On == 0 { // nothing to try, and nothing to measure the served model on
+	if !sum.Learnable { // nothing to try, and hardly anything to measure the served model on
 		now := s.now()
 		row.State, row.Reason, row.Settled = "settled", "no_data", &now
 		v.search = row

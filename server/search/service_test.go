@@ -688,6 +688,25 @@ func TestStopResumeDrop(t *testing.T) {
 	checkAgainstFolders(t, l)
 }
 
+// One class is nothing to tell apart, one example nothing to learn from: no trial is begun before there is more.
+func TestTooFewToSearch(t *testing.T) {
+	l := openLab(t, t.TempDir())
+	defer l.close()
+	_, task, err := l.Declare(t.Context(), l.user("ada"), "rings", program, nil)
+	must(t, err)
+	l.feedWait(task, l.upload("one.csv", []byte("x,y,side\n1,2,in\n")))
+	l.feedWait(task, l.upload("more.csv", []byte("x,y,side\n2,2,in\n3,1,in\n5,5,in\n")))
+	if now := l.task(task.ID); !settled(now) || now.Reason != "no_data" || now.Version != 2 || len(l.trials(now.SearchID)) > 0 {
+		t.Fatalf("one class: %+v, %d trials", now, len(l.trials(now.SearchID)))
+	}
+	l.feedWait(task, l.upload("other.csv", rings(9, 60)))
+	if now := l.task(task.ID); now.State != "searching" {
+		t.Fatalf("two classes: %+v", now)
+	}
+	l.until(task.ID, "a model", func(task store.Task) bool { _, ok := search.Served(task); return ok })
+	checkAgainstFolders(t, l)
+}
+
 func TestUnreadableFeedChangesNothing(t *testing.T) {
 	l := openLab(t, t.TempDir())
 	defer l.close()
