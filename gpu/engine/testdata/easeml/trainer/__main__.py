@@ -77,8 +77,10 @@ def serve():
     children = {}
 
     def tell(**line):
-        sys.stdout.write(json.dumps(line) + "\n")
-        sys.stdout.flush()
+        try:
+            os.write(1, json.dumps(line).encode() + b"\n")
+        except BrokenPipeError:
+            pass  # nobody listens any more: the end of input says so too, and ends the children
 
     def fork(path, env):
         pid = os.fork()
