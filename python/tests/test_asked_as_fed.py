@@ -65,7 +65,8 @@ wait words until trials >= 1 or 2m
 infer plants "plants.csv" into "plants.jsonl"
 infer plants "turned.csv" into "turned.jsonl"
 infer plants "gaps.csv" into "gaps.jsonl"
-infer stars "stars.csv" into "stars.jsonl" with series = star
+infer stars "stars.csv" into "stars.jsonl"
+infer stars {"flux": [1.0, 2.0, 1.5, 2.5]}
 infer words "words.csv" into "words.jsonl" with series = sent
 '''
     with private.served(private.environment(home)) as environment:

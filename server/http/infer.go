@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,14 +76,10 @@ func (s *server) inferInto(ctx context.Context, r *http.Request, lines *lineWrit
 			}
 			request.Sources = append(request.Sources, answer.Source{Name: u.Name, Path: path})
 		}
-		if err != nil || len(request.Options["missing"]) > 0 {
+		if err != nil {
 			return err
 		}
-		missing, err := missingAtFeed(reader, task.ID)
-		if len(missing) > 0 {
-			request.Options["missing"] = missing
-		}
-		return err
+		return readAsFed(reader, task.ID, request)
 	})
 	if err != nil {
 		return err
@@ -105,8 +102,13 @@ func (s *server) inferInto(ctx context.Context, r *http.Request, lines *lineWrit
 	}
 }
 
-// missingAtFeed is what the last feed called "no value": it is none in a question either.
-func missingAtFeed(reader *store.Reader, taskID string) ([]string, error) {
+// formOptions say how a kind of file is to be read.
+var formOptions = []string{"delimiter", "decimal", "encoding", "header", "sheet", "series"}
+
+// readAsFed adds to a question's options those that the last feed was read by: what it
+// called "no value" is none in a question either, and files of the same ending have the
+// same form. What the question says itself holds.
+func readAsFed(reader *store.Reader, taskID string, request answer.Request) error {
 	feeds, err := reader.Feeds(taskID)
 	last := store.Feed{}
 	for _, f := range feeds {
@@ -115,13 +117,26 @@ func missingAtFeed(reader *store.Reader, taskID string) ([]string, error) {
 		}
 	}
 	if err != nil || last.Number == 0 {
-		return nil, err
+		return err
 	}
 	var fed search.FeedRequest
 	if err := json.Unmarshal(last.Request, &fed); err != nil {
-		return nil, err
+		return err
 	}
-	return fed.Options["missing"], nil
+	endings := map[string]bool{}
+	for _, source := range fed.Sources {
+		endings[strings.ToLower(path.Ext(source.Name))] = true
+	}
+	names := []string{"missing"}
+	if !slices.ContainsFunc(request.Sources, func(source answer.Source) bool { return !endings[strings.ToLower(path.Ext(source.Name))] }) {
+		names = append(names, formOptions...)
+	}
+	for _, name := range names {
+		if values := fed.Options[name]; len(values) > 0 && len(request.Options[name]) == 0 {
+			request.Options[name] = values
+		}
+	}
+	return nil
 }
 
 // fedColumns are the columns that each field was filled from at the last feed.
