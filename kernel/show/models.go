@@ -62,7 +62,7 @@ func Models(name string, v api.View) Output {
 		}
 		p.lay(f)
 	}
-	if running > 0 {
+	if running > 0 && len(v.Live) > 0 { // else they are just ending
 		p.say("Running now: %s", nowWords(v))
 	}
 	if n := len(open); n > 0 {
