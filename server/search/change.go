@@ -581,7 +581,11 @@ func (st *state) retire(searchID string) error {
 		}
 	}
 	delete(st.tenants, searchID)
-	return st.alloc.Apply(allocator.SearchRemoved{Search: allocator.SearchID(searchID)})
+	if err := st.alloc.Apply(allocator.SearchRemoved{Search: allocator.SearchID(searchID)}); err != nil {
+		return err
+	}
+	st.erase() // its last trial has ended: if its task was dropped, it can go
+	return nil
 }
 
 // createVersion writes the version and the search, points the task to it, and makes

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"path/filepath"
 
@@ -102,8 +103,8 @@ func (s *Service) StopTrial(ctx context.Context, task store.Task, number int) er
 	})
 }
 
-// Drop forgets a task: its examples and feeds, whose rows go piece by piece in the
-// background. Its finished trials stay as history for the prior.
+// Drop forgets a task: its examples, feeds and models, which go piece by piece in the
+// background. What its finished trials reached stays as history for the prior.
 func (s *Service) Drop(ctx context.Context, task store.Task) error {
 	return s.ask(ctx, func(st *state) error {
 		if c := st.changes[task.ID]; c != nil {
@@ -165,7 +166,7 @@ func (s *Service) Drop(ctx context.Context, task store.Task) error {
 	})
 }
 
-// erase removes in the background what is left of what was fed to dropped tasks.
+// erase removes in the background what is left of what was fed to dropped tasks, and the models that learned from it.
 func (st *state) erase() {
 	s, ctx := st.Service, st.ctx
 	st.work.Go(func() {
@@ -175,17 +176,61 @@ func (st *state) erase() {
 			return err
 		})
 		for _, id := range ids {
-			for gone := false; !gone && err == nil; {
-				_, err = s.cfg.Store.Write(ctx, func(tx *store.Tx) (err error) {
-					gone, err = tx.EraseTask(id, rowsAtOnce)
-					return err
-				})
+			if err == nil {
+				err = s.eraseTask(ctx, id)
 			}
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrClosed) {
 			s.cfg.Log.Error("what was fed to dropped tasks could not be removed", "error", err)
 		}
 	})
+}
+
+// eraseTask removes what a dropped task leaves. While a trial of it still ends, its searches and feeds stay: erase is called again then.
+func (s *Service) eraseTask(ctx context.Context, id string) error {
+	for removed := rowsAtOnce; removed == rowsAtOnce; {
+		if _, err := s.cfg.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			removed, err = tx.EraseExamples(id, rowsAtOnce)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	var searches []store.Search
+	if err := s.cfg.Store.Read(ctx, func(r *store.Reader) (err error) {
+		searches, err = r.SearchesOnlyOf(id)
+		return err
+	}); err != nil {
+		return err
+	}
+	var paths []string
+	busy := false
+	for _, row := range searches {
+		if err := s.ask(ctx, func(st *state) error {
+			if _, known := st.tenants[row.ID]; known {
+				busy = true
+				return nil
+			}
+			_, err := st.cfg.Store.Write(ctx, func(tx *store.Tx) error {
+				trials, err := tx.Trials(row.ID)
+				if err != nil {
+					return err
+				}
+				for _, tr := range trials {
+					paths = append(paths, filepath.Join(st.cfg.Root, "trials", tr.ID))
+				}
+				return tx.ForgetSearch(row.ID)
+			})
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if err := removeFolders(paths...); err != nil || busy {
+		return err
+	}
+	_, err := s.cfg.Store.Write(ctx, func(tx *store.Tx) error { return tx.EraseFeeds(id) })
+	return err
 }
 
 // Needed are the hashes of the files that tasks were fed from, or are being fed.

@@ -406,9 +406,21 @@ func TestEraseTask(t *testing.T) {
 		return errors.Join(tx.UpdateTask(f.task), tx.InsertTask(other), tx.InsertExamples(other.ID, f.examples))
 	})
 	read(t, s, func(r *Reader) error { same(t, "Unerased", []string{f.task.ID})(r.Unerased()); return nil })
-	for _, want := range []bool{false, true, true} {
-		write(t, s, func(tx *Tx) error { same(t, "EraseTask", want)(tx.EraseTask(f.task.ID, 2)); return nil })
+	read(t, s, func(r *Reader) error {
+		same(t, "SearchesOnlyOf", []Search{f.search})(r.SearchesOnlyOf(f.task.ID))
+		return nil
+	})
+	shared := f.version
+	shared.TaskID = other.ID
+	write(t, s, func(tx *Tx) error { return tx.InsertVersion(shared) })
+	read(t, s, func(r *Reader) error {
+		same(t, "SearchesOnlyOf, shared", []Search(nil))(r.SearchesOnlyOf(f.task.ID))
+		return nil
+	})
+	for _, want := range []int{2, 1, 0} {
+		write(t, s, func(tx *Tx) error { same(t, "EraseExamples", want)(tx.EraseExamples(f.task.ID, 2)); return nil })
 	}
+	write(t, s, func(tx *Tx) error { return tx.EraseFeeds(f.task.ID) })
 	read(t, s, func(r *Reader) error {
 		same(t, "Unerased", []string(nil))(r.Unerased())
 		same(t, "AllExamples", []Example(nil))(r.AllExamples(f.task.ID))
@@ -417,6 +429,14 @@ func TestEraseTask(t *testing.T) {
 		same(t, "Rejects", []Reject(nil))(r.Rejects(f.feed.ID, 0, 0))
 		same(t, "Versions", []Version(nil))(r.Versions(f.task.ID))
 		same(t, "Trials", []Trial{f.trial})(r.Trials(f.search.ID))
+		return nil
+	})
+	trial := f.trial
+	trial.Model, trial.HeldOut = "/trials/1/1/model", []byte{1}
+	write(t, s, func(tx *Tx) error { return errors.Join(tx.UpdateTrial(trial), tx.ForgetSearch(f.search.ID)) })
+	read(t, s, func(r *Reader) error {
+		same(t, "Trials", []Trial{f.trial})(r.Trials(f.search.ID))
+		none[Search](t, "SearchByKey")(r.SearchByKey(f.search.DatasetVersion, f.search.Metric, f.search.Protocol, f.search.Salt))
 		return nil
 	})
 	write(t, s, func(tx *Tx) error { return tx.DeleteBlob("ab12") })

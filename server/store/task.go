@@ -84,21 +84,38 @@ func (r *Reader) Unerased() ([]string, error) {
 	}, "tasks", `SELECT id FROM tasks WHERE dropped IS NOT NULL AND id IN (SELECT task_id FROM feeds) ORDER BY id`)
 }
 
-// EraseTask removes what was fed to a task: at most limit of its examples, and once
-// there are none its rejected rows, versions and feeds. It reports whether all is gone.
-func (tx *Tx) EraseTask(taskID string, limit int) (gone bool, err error) {
-	n, err := tx.deleteExamples(taskID, "0", limit)
-	if err != nil || n == limit {
-		return false, err
+// SearchesOnlyOf lists the searches of a dropped task's versions that no other task ever had.
+func (r *Reader) SearchesOnlyOf(taskID string) ([]Search, error) {
+	return all(r, scanSearch, "searches", `SELECT `+searchColumns+` FROM searches
+		WHERE id IN (SELECT search_id FROM versions WHERE task_id = ?1)
+		AND id NOT IN (SELECT v.search_id FROM versions AS v JOIN tasks AS t ON t.id = v.task_id WHERE t.dropped IS NULL)
+		ORDER BY created, id`, taskID)
+}
+
+// ForgetSearch makes a search one that nobody finds again by what it is of, and its trials ones without models. What they reached stays.
+func (tx *Tx) ForgetSearch(id string) error {
+	if err := tx.must("search "+id, `UPDATE searches SET salt = 'forgotten ' || id WHERE id = ?`, id); err != nil {
+		return err
 	}
+	_, err := tx.exec("trials", `UPDATE trials SET model = '', held_out = NULL WHERE search_id = ?`, id)
+	return err
+}
+
+// EraseExamples removes at most limit of a task's examples and returns how many.
+func (tx *Tx) EraseExamples(taskID string, limit int) (int, error) {
+	return tx.deleteExamples(taskID, "0", limit)
+}
+
+// EraseFeeds removes a task's feeds, their rejected rows, and its versions.
+func (tx *Tx) EraseFeeds(taskID string) error {
 	for _, query := range []string{
 		`DELETE FROM rejects WHERE feed_id IN (SELECT id FROM feeds WHERE task_id = ?)`,
 		`DELETE FROM versions WHERE task_id = ?`,
 		`DELETE FROM feeds WHERE task_id = ?`,
 	} {
 		if _, err := tx.exec("task "+taskID, query, taskID); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
