@@ -152,13 +152,7 @@ func (s *Service) Drop(ctx context.Context, task store.Task) error {
 			}
 		}
 		st.schedule()
-		// Another task of the same data may read the same folder only under its own id, so these can go.
-		feeds, data := filepath.Join(st.cfg.Root, "feeds", task.ID), filepath.Join(st.cfg.Root, "data", task.ID)
-		paths := []string{feeds, studiesOf(st.cfg.Root, task.ID)}
-		if !st.reads(data) {
-			paths = append(paths, data)
-		}
-		if err := removeFolders(paths...); err != nil {
+		if err := removeFolders(filepath.Join(st.cfg.Root, "feeds", task.ID), studiesOf(st.cfg.Root, task.ID)); err != nil {
 			st.cfg.Log.Warn("a dropped task's files could not be removed", "task", task.ID, "error", err)
 		}
 		st.erase()
@@ -186,7 +180,8 @@ func (st *state) erase() {
 	})
 }
 
-// eraseTask removes what a dropped task leaves. While a trial of it still ends, its searches and feeds stay: erase is called again then.
+// eraseTask removes what a dropped task leaves. While a trial of it still ends, or another task of the same data reads its folder, that and the
+// rows of its feeds stay: erase is called again when a search is retired.
 func (s *Service) eraseTask(ctx context.Context, id string) error {
 	for removed := rowsAtOnce; removed == rowsAtOnce; {
 		if _, err := s.cfg.Store.Write(ctx, func(tx *store.Tx) (err error) {
@@ -203,8 +198,8 @@ func (s *Service) eraseTask(ctx context.Context, id string) error {
 	}); err != nil {
 		return err
 	}
-	var paths []string
-	busy := false
+	data := filepath.Join(s.cfg.Root, "data", id)
+	paths, busy := []string{data}, false
 	for _, row := range searches {
 		if err := s.ask(ctx, func(st *state) error {
 			if _, known := st.tenants[row.ID]; known {
@@ -226,7 +221,10 @@ func (s *Service) eraseTask(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	if err := removeFolders(paths...); err != nil || busy {
+	if err := s.ask(ctx, func(st *state) error { busy = busy || st.reads(data); return nil }); err != nil || busy {
+		return err
+	}
+	if err := removeFolders(paths...); err != nil {
 		return err
 	}
 	_, err := s.cfg.Store.Write(ctx, func(tx *store.Tx) error { return tx.EraseFeeds(id) })
