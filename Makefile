@@ -16,7 +16,7 @@ help:
 	@echo "make demo    set up, then play a scene with real trainings, about two minutes"
 	@echo "make lab     set up, then open JupyterLab with the kernel ready"
 	@echo "make test    set up, then the quick tests"
-	@echo "make test-models   set up, then what is large or long: ten thousand pictures, a course that is graded, about four minutes"
+	@echo "make test-models   set up, then what is large or long, about six minutes"
 	@echo "make cross   kernel and command line for Linux, macOS and Windows, amd64 and arm64, to see that they build"
 	@echo "make bench-data    what reading data costs, beside pandas and Pillow: throughput, memory, one answer; some minutes"
 	@echo "make bench-walk    from feed to the first real model, beside a plain script; at most four minutes"
@@ -80,12 +80,10 @@ test-python:
 	@echo "Python: the trainer, the kernel with Jupyter's own suite, the notebooks"
 	@$(PY) -m pytest -q python/tests --ignore=python/tests/browser
 
-# What is large or long: ten thousand pictures, their memory, a line that is cut; a course that is graded.
+# What is large or long: ten thousand pictures, what memory files take, sixty forks, suspects corrected, series and masks whole, a course that is graded.
 test-models: setup
-	@echo "Large data: ten thousand pictures"
-	@EASEML_TEST_MODELS=1 $(PY) -m pytest -q -s python/tests/test_folder_upload.py python/tests/test_pictures.py python/tests/test_memory.py -k "ten_thousand or does_not_grow"
-	@echo "Programs that run notebooks: papermill, nbgrader"
-	@EASEML_TEST_MODELS=1 $(PY) -m pytest -q python/tests/test_graders.py
+	@echo "What is large or long: many pictures, memory, forks, whole tasks; papermill, nbgrader"
+	@$(PY) -m pytest -q -s -m models python/tests --ignore=python/tests/browser
 
 # A real JupyterLab in a real Chromium, some minutes; its pictures are left in build/browser.
 test-browser: setup

@@ -14,6 +14,19 @@ import pytest  # noqa: E402
 from folders import Warm  # noqa: E402
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "models: long or large; make test-models runs it")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is long or large, unless it is asked for with -m."""
+    if config.option.markexpr:
+        return
+    for item in items:
+        if item.get_closest_marker("models"):
+            item.add_marker(pytest.mark.skip(reason="make test-models runs it"))
+
+
 @pytest.fixture(scope="session")
 def warm():
     """A warm parent, started once; it is told to leave at the end, and must."""

@@ -21,7 +21,7 @@ from PIL import Image
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("EASEML_BINARY", ROOT / "bin" / "easeml")).resolve()
 
-pytestmark = pytest.mark.skipif(not os.environ.get("EASEML_TEST_MODELS"), reason="make test-models runs it")
+pytestmark = pytest.mark.models
 
 
 class Line:

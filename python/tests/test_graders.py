@@ -16,7 +16,7 @@ from private import BINARY
 PROGRAM = "schema boxes {input: {[width :: Tensor[1], height :: Tensor[1]], []}, output: {[kind :: Class[2]], []}}"
 SPEC = {"kernelspec": {"name": "easeml", "display_name": "easeml", "language": "easeml"}}
 
-pytestmark = pytest.mark.skipif(not os.environ.get("EASEML_TEST_MODELS"), reason="make test-models runs it")
+pytestmark = pytest.mark.models
 
 # What docs/frontends.md gives to a course.
 COURSE = """

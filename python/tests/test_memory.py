@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,11 +15,9 @@ from folders import choose, feed, program, result, settled, trial, version
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import bench_data  # noqa: E402
 
-large = pytest.mark.skipif(not os.environ.get("EASEML_TEST_MODELS"), reason="large files: make test-models")
-
 
 # The smaller file already fills what is held at a time, so that growth is the file's.
-@large
+@pytest.mark.models
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="private bytes are read from /proc")
 @pytest.mark.parametrize("kind,rows", [("wide", 12_000), ("arrow", 300_000), ("npz", 300_000), ("png", 1_000)])
 def test_memory_does_not_grow_with_the_file(tmp_path, kind, rows):

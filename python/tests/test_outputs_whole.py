@@ -19,6 +19,7 @@ def held_out(lab, task: str) -> list[int]:  # noqa: F811
     return [e["row"] for e in lab.ask(f"/tasks/ME/{task}/examples?part=test")[0]]
 
 
+@pytest.mark.models
 def test_tags_of_words(lab):  # noqa: F811
     rows = sentences(150)
     lines(lab.folder / "fed.jsonl", rows)
@@ -43,6 +44,7 @@ def test_tags_of_words(lab):  # noqa: F811
     assert "only be learned" not in lab.run("refine t show 1; models t; why t; watch t")
 
 
+@pytest.mark.models
 def test_masks_of_photos(lab):  # noqa: F811
     photo, mask = scenes(120)
     np.savez(lab.folder / "fed.npz", photo=photo, mask=mask)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -310,7 +309,7 @@ def _peak(tmp_path: Path, n: int, shape: list[int], side: int) -> int:
     return peak
 
 
-@pytest.mark.skipif(not os.environ.get("EASEML_TEST_MODELS"), reason="make test-models runs it")
+@pytest.mark.models
 @pytest.mark.parametrize("shape,side", [([16, 16, 1], 16), ([64, 64, 3], 64)])
 def test_ten_thousand_pictures_are_read_in_bounded_memory(tmp_path, shape, side):
     few, many = _peak(tmp_path, 1000, shape, side), _peak(tmp_path, 10_000, shape, side)

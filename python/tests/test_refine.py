@@ -54,6 +54,7 @@ def lab(tmp_path):
         yield Lab(tmp_path, environment)
 
 
+@pytest.mark.models
 def test_correcting_suspects_pays(lab):
     from sklearn.datasets import load_digits
     data, rng = load_digits(), np.random.default_rng(0)

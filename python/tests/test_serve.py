@@ -26,6 +26,7 @@ def tiny(tmp_path_factory):
             "shop": (shop, version(root / "s", shop), SHOP, choose(shop, SHOP))}
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("library,name,candidate,settings", [
     ("torch", "pictures", "resnet-small", {"epochs": 1, "width": 4}),
     ("lightgbm", "shop", "lightgbm.15", {"trees": 3}),
