@@ -68,21 +68,37 @@ func TestManySilentPeers(t *testing.T) {
 	alwaysAnswers(t, other)
 }
 
+// Of four connections where three have room one is sent away, whichever comes last; the others stay.
 func TestTooManyPeers(t *testing.T) {
 	f := jupytertest.NewFile(t, "ipc")
 	c := startAt(t, f, newTiny(), tight(func(l *limits) { l.peers = 3 }))
-	for range 2 {
-		defer f.Open(t, "shell", "").Close()
+	alwaysAnswers(t, c) // so its connection is one of the three
+	ended := make(chan error, 3)
+	for range cap(ended) {
+		raw := f.Dial(t, "shell")
+		defer raw.Close()
+		go func() {
+			conn, err := zmq4.Open(raw, nullSecurity, zmq4.Dealer, nil, false, nil)
+			if err == nil {
+				_, err = conn.RecvMsg() // until it is closed: nobody sends anything
+			}
+			ended <- err
+		}()
 	}
-	extra := f.Dial(t, "shell")
-	if conn, err := zmq4.Open(extra, nullSecurity, zmq4.Dealer, nil, false, nil); err == nil {
-		_, err = conn.RecvMsg()
+	select {
+	case err := <-ended:
 		if err == nil {
-			t.Error("one connection too many is served")
+			t.Error("a connection that asked for nothing got a message")
 		}
+	case <-time.After(jupytertest.Patience):
+		t.Fatal("one connection too many is served")
 	}
-	extra.Close()
 	alwaysAnswers(t, c)
+	select {
+	case err := <-ended:
+		t.Errorf("one that has room was sent away: %v", err)
+	default:
+	}
 }
 
 // What a stranger may write before, in and after a handshake. Each time the connection ends, nothing else.
