@@ -140,8 +140,11 @@ func collect(histories map[Kind]*history, finished []store.Finished) error {
 		if f.Seconds > 0 {
 			h.rows[i].Seconds[id] = f.Seconds
 			delete(h.rows[i].Estimate, id)
-			of := candidate.Estimate.Seconds
-			if e := cmp.Or(of[f.DeviceClass], of["gpu"]); e > 0 && (of[f.DeviceClass] > 0 || !strings.HasPrefix(f.DeviceClass, "cpu")) {
+			e := candidate.Estimate.Seconds[f.DeviceClass]
+			if e == 0 && !strings.HasPrefix(f.DeviceClass, "cpu") {
+				e = candidate.Estimate.Seconds["gpu"] // of a card of any class
+			}
+			if e > 0 {
 				h.rows[i].Estimate[id] = e
 			}
 		}
