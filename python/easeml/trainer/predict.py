@@ -317,7 +317,7 @@ def _echo(source, block) -> tuple[list[dict], dict[str, str]]:
 
     def text(v) -> str:
         if hasattr(v, "tolist") and getattr(v, "ndim", 0):  # the steps of a series, gaps as null
-            v = [_jsoned(x) for x in v.tolist()]
+            v = _jsoned(v.tolist())
         if isinstance(v, (list, dict)):
             return json.dumps(v, ensure_ascii=False, default=str)
         return v.name if hasattr(v, "place") else v if isinstance(v, str) else text_of(v) or ""
